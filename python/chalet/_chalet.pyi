@@ -312,9 +312,10 @@ class Connection:
     ) -> StreamingInserter:
         """`INSERT INTO t [(columns)] [FORMAT f]`; the data are appended in pieces."""
     def insert_rows(
-        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
+        self, query: str, rows: Any, keys: Sequence[Any] | None = None, *, timeout: float | None = None
     ) -> int:
-        """`INSERT INTO t [(columns)] VALUES` of many rows, sequences or dicts; returns how many."""
+        """`INSERT INTO t [(columns)] VALUES` of many rows: a list of sequences or dicts, or a DataFrame, an Arrow table or a dict of arrays,
+        whose columns are taken by name. Returns how many."""
     def set_progress_callback(self, callback: Callable[[dict[str, int]], object] | None) -> None: ...
     def register(self, name: str, object: Any) -> Self:
         """Makes a DataFrame, Arrow table, dict of arrays, ... a table of this name for this connection."""

@@ -131,7 +131,7 @@ class Relation:
         """The same under a name for the expressions of its steps and joins: `db.sql(...).alias("t").filter("t.x > 1")`."""
         if not name:
             raise ProgrammingError("an alias must have a letter at least")
-        made = Relation(self._connection, self._query, self._params, self._outline, self._timeout)
+        made = type(self)(self._connection, self._query, self._params, self._outline, self._timeout)
         made._alias, made._order = str(name), self._order
         return made
 

@@ -48,7 +48,7 @@ def describe(obj: Any) -> Description | None:
             return found
     if root == "chalet" and kind.__name__ == "Result":
         return ("result", obj)
-    if root == "chalet" and kind.__name__ == "Relation":
+    if root == "chalet" and any(base.__name__ == "Relation" for base in kind.__mro__):
         # That of asyncio has one too, which it makes when it is first needed.
         obj = obj._relation() if hasattr(obj, "_relation") else obj
         return ("relation", obj._connection, obj._query, obj._params, obj._outline[2], *obj._outline[:2])

@@ -8,10 +8,12 @@ import chalet
 import chalet.aio
 
 
-@pytest.fixture(params=["real", "ours"])
+@pytest.fixture(params=["real", "ours", "real over HTTP", "ours over HTTP"])
 def url(request):
-    user = "alice:secret@" if request.param == "real" else ""
-    return f"clickhouse://{user}127.0.0.1:{request.getfixturevalue(request.param)[0]}"
+    which, _, transport = request.param.partition(" over ")
+    user = "alice:secret@" if which == "real" else ""
+    native, http = request.getfixturevalue(which)
+    return f"http://{user}127.0.0.1:{http}" if transport else f"clickhouse://{user}127.0.0.1:{native}"
 
 
 @pytest.fixture
@@ -141,30 +143,108 @@ def test_asyncio(url):
     asyncio.run(run())
 
 
-def test_over_http(ours):
-    with chalet.connect(f"http://127.0.0.1:{ours[1]}") as server:
-        assert server.sql("SELECT 1 AS x").filter("x > 1").fetchall() == []
-        with pytest.raises(chalet.NotSupportedError, match="over HTTP"):
-            server.query("SELECT * FROM given", tables={"given": PRICES})
-
-
-@pytest.mark.parametrize("way", ["sync", "asyncio"])
-def test_a_server_that_refuses_a_large_table(real, way):
-    # An old server takes the rest of the table for packets, and complains about each: nobody may wait for the other to listen.
-    pyarrow = pytest.importorskip("pyarrow")
-    n = 500_000
-    moments = pyarrow.table({"t": pyarrow.array(range(n), pyarrow.timestamp("ms")), "s": [f"value {i}" for i in range(n)]})
-    url = f"clickhouse://alice:secret@127.0.0.1:{real[0]}"
-
+def test_relations_of_asyncio(url, capsys):
     async def run():
         async with await chalet.aio.connect(url) as server:
-            await server.query("SELECT count() FROM moments", tables={"moments": moments})
+            await server.query("DROP TABLE IF EXISTS server_t")
+            await server.query("CREATE TABLE server_t (n UInt64, s String) ENGINE = Memory")
+            await server.query("INSERT INTO server_t VALUES (1, 'one'), (2, 'two'), (3, 'three')")
+            rows = server.sql("SELECT n, s FROM server_t")
+            assert await rows.filter("n > 1").order("n").fetchall() == [(2, "two"), (3, "three")]
+            assert await rows.where("n > 1").select("s").sort("s DESC").limit(1).fetchall() == [("two",)]
+            assert await rows.order("n DESC").limit(1, 1).fetchall() == [(2, "two")]
+            lengths = rows.aggregate("length(s) AS l, count() AS c", "l").order("l")
+            assert await lengths.fetchall() == [(3, 2), (5, 1)] and [row async for row in lengths] == [(3, 2), (5, 1)]
+            assert await rows.union(rows.filter("n = 1")).shape() == (4, 2)
+            assert await rows.select("n % 2 AS r").distinct().order("r").fetchall() == [(0,), (1,)]
+            assert await lengths.columns() == ["l", "c"] and await rows.filter("n > 1").types() == ["UInt64", "String"]
+            assert (await rows.filter("n > 1").description())[0][:2] == ("n", "UInt64")
+            assert await rows.describe().fetchall() == [("n", "UInt64"), ("s", "String")]
+            other = server.sql("SELECT n, n * 10 AS tens FROM server_t")
+            assert await rows.join(other, "n").select("s", "tens").order("tens").limit(1).fetchall() == [("one", 10)]
+            assert await rows.filter("n < 3").order("n").to_dicts() == [{"n": 1, "s": "one"}, {"n": 2, "s": "two"}]
+            await rows.filter("n > 1").order("n").show(1)
+            assert "two" in capsys.readouterr().out
+            assert "SELECT" in await rows.filter("n > 1").query()
+            # Rows of the program, here and there.
+            given = server.sql("SELECT n, price FROM given", tables={"given": PRICES}).filter("price > 1").order("n")
+            assert await given.fetchall() == [(2, 1.5), (4, 2.5)]
+            assert (await given.fetchone(), await given.fetchmany(5)) == ((2, 1.5), [(4, 2.5)])
+            with chalet.connect() as here:
+                local = here.sql("SELECT toUInt64(number) AS n FROM numbers(3)")
+                assert await rows.join(local, "n").order("n").select("s").fetchall() == [("one",), ("two",)]
+            # As tables of other queries, and several at once.
+            few = rows.filter("n < 3")
+            assert (await server.query("SELECT count() FROM few", "TSV", tables={"few": few})).data() == "2\n"
+            assert await asyncio.gather(*(asyncio.create_task(rows.filter(f"n > {n}").fetchall()) for n in range(3)))
+            assert (await asyncio.create_task(rows.filter("n = 2"))).fetchall() == [(2, "two")]
+            for wrong in (rows.filter("nothing = 1"), rows.select("n").filter("s = 'one'")):
+                with pytest.raises(chalet.Error) as raised:
+                    await wrong.fetchall()
+                assert raised.value.code == 47
+            with pytest.raises(chalet.ProgrammingError, match="cannot be -1"):
+                await rows.limit(-1)
 
-    with pytest.raises(chalet.Error, match="DateTime64") as raised:
-        if way == "asyncio":
-            asyncio.run(run())
+    asyncio.run(run())
+
+
+def test_relations_of_asyncio_and_what_old_servers_lack(ours):
+    async def run():
+        async with await chalet.aio.connect(f"clickhouse://127.0.0.1:{ours[0]}") as server:
+            rows = server.sql("SELECT number AS n FROM numbers({n:UInt64})", params={"n": 10})
+            some = rows.filter("n > {n:UInt64}", params={"n": 3}).filter("n < {m:UInt64}", params={"m": 6})
+            assert await some.fetchall() == [(4,), (5,)]
+            assert await some.intersect(rows.filter("n = 5")).fetchall() == [(5,)]
+            assert await some.except_(rows.filter("n = 5")).fetchall() == [(4,)]
+            assert await some.alias("a").join(rows.alias("b"), "a.n = b.n + 1").order("n").select("`b.n`").fetchall() == [(3,), (4,)]
+            summary = await some.summarize().fetchall()
+            assert summary[0][0] == "n" and "Scan" in await some.explain()
+            with pytest.raises(chalet.Error, match="before it is awaited"):
+                await server.query("SELECT * FROM s", tables={"s": some.describe()})
+
+    asyncio.run(run())
+
+
+def test_over_http(ours, real):
+    for url in (f"http://127.0.0.1:{ours[1]}", f"http://alice:secret@127.0.0.1:{real[1]}"):
         with chalet.connect(url) as server:
-            server.query("SELECT count() FROM moments", tables={"moments": moments})
-    assert raised.value.code == 50
-    with chalet.connect(url) as server:
-        assert server.query("SELECT 1", "TSV").data() == "1\n"
+            assert server.sql("SELECT 1 AS x").filter("x > 1").fetchall() == []
+            # Bytes of which some could be marks of parts, and no rows of which the columns are told.
+            texts = {"s": ["--", "\r\n--chalet", "\r\n\r\n", "", "\0"], "n": [1, 2, 3, 4, 5]}
+            assert server.execute("SELECT s FROM given ORDER BY n", tables={"given": texts}).fetchall() == tuple((s,) for s in texts["s"])
+            assert server.query("SELECT s, n FROM given WHERE n > 9", "TSVWithNames", tables={"given": texts}).data() == "s\tn\n"
+            # The statement is no part of the URL, which has bounds.
+            long = "SELECT sum(n) FROM given WHERE n NOT IN (" + ", ".join(map(str, range(100, 30_000))) + ")"
+            assert server.execute(long, tables={"given": texts}).fetchall() == ((15,),)
+            with pytest.raises(chalet.Error, match="nothing"):
+                server.query("SELECT nothing FROM given", tables={"given": texts})
+            assert server.execute("SELECT max(n) FROM given", tables={"given": texts}).fetchall() == ((5,),)
+
+
+def test_forms_of_other_clients(ours):
+    """What is sent by hand: types alone, another format, parameters as fields."""
+    import http.client
+
+    def ask(query, parts, url="/"):
+        body = b"".join(b"--b\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + data + b"\r\n" for head, data in parts)
+        connection = http.client.HTTPConnection("127.0.0.1", ours[1])
+        connection.request("POST", url, body + b"--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"})
+        answer = connection.getresponse()
+        text = answer.read().decode()
+        connection.close()
+        return answer.status, text
+
+    rows = ('name="t"; filename="t"', b"1\ta\n2\tb")
+    query = ('name="query"', b"SELECT _2 FROM t WHERE _1 = {x:UInt8}")
+    assert ask("", [query, ('name="param_x"', b"2"), ('name="t_types"', b"UInt8, String"), rows]) == (200, "b\n")
+    assert ask("", [rows], "/?query=SELECT+sum(n)+FROM+t&t_structure=n+UInt8,s+String") == (200, "3\n")
+    csv = ('name="u"; filename="x.csv"', b'7,"x,y"')
+    assert ask("", [rows, csv], "/?query=SELECT+s,+n+FROM+t,+u+ORDER+BY+n&t_structure=n+UInt8,t+String&u_format=CSV&u_structure=m+UInt8,s+String") == (200, "x,y\t1\nx,y\t2\n")
+    status, text = ask("", [rows], "/?query=SELECT+1")
+    assert status == 400 and "Neither structure nor types have not been provided for external table t" in text
+    assert ask("", [rows], "/?query=SELECT+1&t_structure=n+Nonsense")[0] != 200
+    assert ask("", [rows], "/?query=SELECT+1&t_structure=n+UInt8,s+String&t_format=Nonsense)")[0] != 200
+    # Gone with the request, also in a session.
+    assert ask("", [rows], "/?session_id=forms&query=SELECT+count()+FROM+t&t_types=UInt8,String") == (200, "2\n")
+    status, text = ask("", [('name="query"', b"SELECT * FROM t")], "/?session_id=forms")
+    assert "UNKNOWN_TABLE" in text

@@ -80,6 +80,18 @@ fn count_distinct(ctx: &Context) -> String {
     setting.and_then(|(value, _)| value.as_str().map(String::from)).unwrap_or_else(|| "uniqExact".into())
 }
 
+/// The function itself and whether it has a condition (`-If`), where its states are the same at servers of all versions and it has no
+/// other combinator.
+pub fn portable_base<'a>(registry: &Registry, name: &'a str) -> Option<(&'a str, bool)> {
+    let (record, suffixes) = base_record(registry, name)?;
+    let is_conditional = match suffixes {
+        "" => false,
+        "If" => true,
+        _ => return None,
+    };
+    record.portable_states.then(|| (&name[..name.len() - suffixes.len()], is_conditional))
+}
+
 /// The record of the function below all combinators, and the combinators' suffixes.
 pub(crate) fn base_record<'a>(
     registry: &Registry,

@@ -269,7 +269,11 @@ impl Connection {
         error
     }
 
+    /// Without columns they are the end. Columns without rows are nothing: to some servers they would be the end as well.
     fn put_rows(&mut self, rows: &Rows) -> Result<()> {
+        if rows.block.is_empty() && !rows.schema.is_empty() {
+            return Ok(());
+        }
         match &mut self.protocol {
             Protocol::Native(native) => native.put_rows(&mut self.channel, rows),
             Protocol::Http(http) => http.put_rows(&mut self.channel, &self.options, rows),

@@ -42,12 +42,19 @@ impl Request {
         Request { text: text.into(), ..Request::default() }
     }
 
-    /// Another text with the same settings and parameters.
+    /// Another text with the same settings and parameters, and with tables of the same columns, which have no rows.
     pub(crate) fn about(&self, text: &str) -> Request {
+        let without_rows = |table: &ExternalTable| {
+            let first = table.blocks.first();
+            let blocks =
+                first.map(|rows| Rows { schema: rows.schema.clone(), block: rows.block.slice(0, 0) });
+            ExternalTable { name: table.name.clone(), blocks: blocks.into_iter().collect() }
+        };
         Request {
             text: text.to_owned(),
             settings: self.settings.clone(),
             parameters: self.parameters.clone(),
+            tables: self.tables.iter().map(without_rows).collect(),
             ..Request::default()
         }
     }

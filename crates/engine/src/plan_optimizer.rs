@@ -65,6 +65,8 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
     remote::groups::push_down(&mut plan, ctx)?;
     plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     projections.map_or(Ok(()), |projections| projections.of_rows(&mut plan))?;
+    remote::rows::push_down(&mut plan, ctx)?;
+    remote::together::join(&mut plan, ctx);
     skip_indexes::annotate(&mut plan, ctx)?;
     forced_keys::check(&plan, ctx)?;
     if let Some(most) = settings.number("max_columns_to_read").filter(|&n| n > 0) {

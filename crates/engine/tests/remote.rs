@@ -188,15 +188,13 @@ fn what_is_sent(session: &Session, server: &Server) {
     let explained = text(
         session,
         &format!(
-            "EXPLAIN ANALYZE SELECT s FROM {} WHERE n >= 10 AND n < 12 AND length(s) = 2",
+            "EXPLAIN ANALYZE SELECT s FROM {} WHERE n >= 10 AND n < 12 AND reverse(s) != '01'",
             server.table("t")
         ),
     );
-    let sent = "SELECT `n`, `s` FROM `default`.`t` WHERE `n` >= 10 AND `n` < 12";
-    assert!(
-        explained.contains(sent) || explained.contains(&sent.replace("`n`, `s`", "`s`, `n`")),
-        "{explained}"
-    );
+    // The column of conditions that were sent is not.
+    let sent = "SELECT `s` FROM `default`.`t` WHERE `n` >= 10 AND `n` < 12";
+    assert!(explained.contains(sent), "{explained}");
     let explained = text(session, &format!("EXPLAIN ANALYZE SELECT s FROM {} LIMIT 5", server.table("t")));
     assert!(explained.contains("SELECT `s` FROM `default`.`t` LIMIT 5"), "{explained}");
     assert!(explained.contains(&format!("127.0.0.1:{}", server.port)), "{explained}");

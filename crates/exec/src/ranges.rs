@@ -172,7 +172,7 @@ fn among(e: &InExpr, scan: &Layout) -> Option<ColumnRange> {
 }
 
 /// The constants of a set; none if one of them is NULL, which may be found, or does not order like the column.
-pub(crate) fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Option<Vec<Value>> {
+pub fn values(block: &Block, set_type: &DataType, ty: &DataType) -> Option<Vec<Value>> {
     let column = block.columns().first()?.flat();
     (0..block.n_rows()).map(|row| bound(column.value(row), set_type, ty)).collect()
 }

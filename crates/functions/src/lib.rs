@@ -8,6 +8,7 @@
 //! - [`text`]: text as values of other types
 //! - [`string_args`]: String and FixedString arguments
 //! - [`plain`]: a function as two free functions and a record
+//! - [`portable`]: which functions servers of all versions compute alike
 //! - [`lists`], [`ids`], [`distinct`]: what functions of arrays and maps share
 //! - [`arithmetic`]: `+`, `-`, `*`, `/` and their kin
 //! - [`comparison`]: `=`, `<` and their kin
@@ -61,6 +62,7 @@ pub mod math;
 pub mod number;
 pub mod other;
 pub mod plain;
+pub mod portable;
 pub mod random;
 pub mod rounding;
 pub mod search;

@@ -6,13 +6,15 @@ use crate::cursor::Cursor;
 use crate::engine::{self, Handle, Used, Wanted};
 use crate::error::{InterfaceError, NotSupportedError, ProgrammingError, to_python};
 use crate::functions;
+use crate::given_frame::GivenFrame;
 use crate::given_rows::{GivenRows, Raised};
 use crate::inserter::StreamingInserter;
 use crate::result::QueryResult;
 use crate::sources::caller::{Caller, Registered, Sight};
+use crate::sources::described;
 use crate::stream::StreamingResult;
 use crate::watch::{Order, Watch};
-use chalet_engine::{Answer, Progress, RunOptions};
+use chalet_engine::{Answer, InsertData, Progress, RunOptions};
 use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
@@ -441,7 +443,7 @@ impl Connection {
         settings: Option<&Bound<'_, PyDict>>,
         query_id: Option<String>,
         streams: bool,
-        rows: Option<Bound<'_, PyList>>,
+        rows: Option<Bound<'_, PyAny>>,
         keys: Option<Vec<Py<PyAny>>>,
         tables: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Conversation> {
@@ -449,8 +451,7 @@ impl Connection {
         let form = Form::of(format);
         let options = self.sealed_options(params, settings, query_id, tables, form.wanted().options())?;
         let raised = Raised::default();
-        let data =
-            rows.map(|rows| GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data());
+        let data = rows.map(|rows| given(rows, keys, &raised));
         let steps = handle.converse(query, options, data).map_err(|e| to_python(py, &e))?;
         let steps = if streams { steps.streaming() } else { steps };
         Ok(Conversation::new(handle, steps, form, raised))
@@ -475,25 +476,26 @@ impl Connection {
     }
 
     /// Inserts a list of rows, column by column: `INSERT INTO t [(columns)] VALUES`. Rows are sequences, or dicts whose
-    /// `keys` are the columns in order. Returns how many rows were written.
+    /// `keys` are the columns in order. In their place a DataFrame, an Arrow table or a dict of arrays, whose columns are taken by
+    /// name. Returns how many rows were written.
     #[pyo3(signature = (query, rows, keys = None, *, timeout = None))]
     fn insert_rows(
         &self,
         py: Python<'_>,
         query: &str,
-        rows: Bound<'_, PyList>,
+        rows: Bound<'_, PyAny>,
         keys: Option<Vec<Py<PyAny>>>,
         timeout: Option<f64>,
     ) -> PyResult<u64> {
         let handle = self.handle()?;
-        if rows.is_empty() {
+        if rows.cast::<PyList>().is_ok_and(|rows| rows.is_empty()) {
             return Ok(0);
         }
         if handle.is_running() {
             functions::check_not_called()?;
         }
         let raised = Raised::default();
-        let data = GivenRows { rows: rows.unbind(), keys, raised: raised.clone() }.into_data();
+        let data = given(rows, keys, &raised);
         let watch = Watch::begin(timeout)?;
         let asked = watch.clone();
         let options =
@@ -683,4 +685,16 @@ fn setting_texts(settings: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>
 pub fn texts(params: &Bound<'_, PyDict>) -> PyResult<Vec<(String, String)>> {
     let made = params.py().import("chalet._params")?.call_method1("texts", (params,))?;
     made.cast::<PyDict>()?.iter().map(|(name, text)| Ok((name.extract()?, text.extract()?))).collect()
+}
+
+/// Rows of an INSERT: a list of them, or an object with columns.
+fn given(rows: Bound<'_, PyAny>, keys: Option<Vec<Py<PyAny>>>, raised: &Raised) -> InsertData {
+    let raised = raised.clone();
+    match rows.cast_into::<PyList>() {
+        Ok(rows) => GivenRows { rows: rows.unbind(), keys, raised }.into_data(),
+        Err(other) => {
+            let frame = other.into_inner().unbind();
+            GivenFrame { frame, describe: described::source, raised }.into_data()
+        }
+    }
 }

@@ -50,6 +50,7 @@ mod fast;
 mod frame;
 mod from_objects;
 mod functions;
+mod given_frame;
 mod given_rows;
 mod inserter;
 mod interrupt_throttle;

@@ -7,12 +7,14 @@
 //! - [`tally`]: what a statement has done so far
 //! - [`connections`]: the sockets that are open, within bounds
 //! - [`shared`]: what all connections share
+//! - [`external`]: tables that come with a query
 //! - [`statement`]: where a statement ends and its data begin
 //! - [`http`]: the interface over HTTP
 //! - [`native`]: the native protocol over TCP
 //! - [`server`]: listening, and the end of it
 
 mod connections;
+mod external;
 mod http;
 mod native;
 mod queries;

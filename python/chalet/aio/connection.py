@@ -117,7 +117,7 @@ class Connection(Awaited):
         return StreamingInserter(lambda: connection.send_insert(query, format, settings=settings))
 
     def insert_rows(
-        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
+        self, query: str, rows: Any, keys: Sequence[Any] | None = None, *, timeout: float | None = None
     ) -> Coroutine[Any, Any, int]:
         """Inserts many rows, see `chalet.Connection.insert_rows`; returns how many."""
         return self._run(self._connection().insert_rows, query, rows, keys, timeout=timeout)

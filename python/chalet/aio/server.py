@@ -10,7 +10,7 @@ from .. import _chalet
 from .._bind import placed, rows_statement
 from .._chalet import InterfaceError
 from .connection import Connection
-from .cursor import _BATCH
+from .server_relation import ServerRows, fetched_in_turns
 from .talk import Talk
 from .worker import Awaited
 
@@ -73,7 +73,7 @@ class ServerConnection(Connection):
         *,
         tables: Mapping[str, Any] | None = None,
         streams: bool = False,
-        rows: list[Any] | None = None,
+        rows: Any = None,
         keys: Sequence[Any] | None = None,
     ) -> Talk:
         given = None if params is None else dict(params)
@@ -105,8 +105,12 @@ class ServerConnection(Connection):
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> ServerRows:
-        """The rows of statements: `await db.sql(...)` is a `Result`, `await db.sql(...).df()` a DataFrame."""
-        return ServerRows(lambda: self._talk(query, None, params, timeout=timeout, tables=tables).answer())
+        """The rows of statements, or steps over them: `await db.sql(...)` is a `Result`, `await db.sql(...).filter("x > 1").df()` a
+        DataFrame."""
+        connection = self._connection()
+        given = None if params is None else dict(params)
+        objects = None if tables is None else dict(tables)
+        return ServerRows(self, connection, query, given, objects, timeout)
 
     def cursor(self) -> ServerCursor:
         """A new cursor."""
@@ -131,10 +135,10 @@ class ServerConnection(Connection):
         )
 
     async def insert_rows(
-        self, query: str, rows: list[Any], keys: Sequence[Any] | None = None, *, timeout: float | None = None
+        self, query: str, rows: Any, keys: Sequence[Any] | None = None, *, timeout: float | None = None
     ) -> int:
         """Inserts many rows, see `chalet.Connection.insert_rows`; returns how many."""
-        if not rows:
+        if isinstance(rows, list) and not rows:
             return 0
         keys = None if keys is None else list(keys)
         answer = await self._talk(query, None, timeout=timeout, rows=rows, keys=keys).answer()
@@ -155,92 +159,6 @@ class ServerConnection(Connection):
             # Those that were stopped are told before this returns.
             await asyncio.sleep(0)
         self._worker.close()
-
-
-class ServerRows:
-    """Statements that run when their rows are awaited, each time anew."""
-
-    def __init__(self, run: Any) -> None:
-        self._run = run
-        # The answer that `fetchone` and `fetchmany` take rows of.
-        self._fetched: Result | None = None
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return self.execute().__await__()
-
-    async def execute(self) -> Result:
-        """Runs them: a `Result`."""
-        return await self._run()
-
-    async def df(self) -> Any:
-        """A pandas DataFrame."""
-        return (await self._run()).df()
-
-    async def pl(self, lazy: bool = False) -> Any:
-        """A polars DataFrame, or a LazyFrame over it."""
-        return (await self._run()).pl(lazy)
-
-    async def arrow(self) -> Any:
-        """A pyarrow Table."""
-        return (await self._run()).arrow()
-
-    async def arrow_reader(self) -> Any:
-        """A pyarrow RecordBatchReader."""
-        return (await self._run()).arrow_reader()
-
-    async def numpy(self) -> dict[str, Any]:
-        """A dict of numpy arrays."""
-        return (await self._run()).numpy()
-
-    fetchdf, fetchnumpy, fetch_arrow_table = df, numpy, arrow
-    to_df, to_arrow_table = df, arrow
-
-    async def to_dicts(self) -> list[dict[str, Any]]:
-        """A list of dicts by name."""
-        return (await self._run()).to_dicts()
-
-    async def _rows(self) -> Result:
-        if self._fetched is None:
-            self._fetched = await self._run()
-        return self._fetched
-
-    async def fetchall(self) -> list[Row]:
-        """The rows as tuples: those that `fetchone` and `fetchmany` have left. Then it is at its beginning again."""
-        result, self._fetched = await self._rows(), None
-        return await _fetched(result, None)
-
-    async def fetchmany(self, size: int = 1) -> list[Row]:
-        """The next rows, at most `size`."""
-        return await _fetched(await self._rows(), size)
-
-    async def fetchone(self) -> Row | None:
-        """The next row, None at the end."""
-        return (await self._rows()).fetchone()
-
-    async def __aiter__(self) -> AsyncIterator[Row]:
-        result = await self._run()
-        while rows := result.fetchmany(_BATCH):
-            for row in rows:
-                yield row
-            await asyncio.sleep(0)
-
-    async def bytes(self) -> bytes:
-        """The rows as CSV."""
-        return (await self._run()).bytes()
-
-    async def data(self) -> str:
-        """The rows as CSV text."""
-        return (await self._run()).data()
-
-    async def columns(self) -> list[str]:
-        """Names of the columns."""
-        return (await self._rows()).columns
-
-    async def types(self) -> list[str]:
-        """Types of the columns, as SQL text."""
-        return (await self._rows()).types
-
-    dtypes = types
 
 
 class ServerCursor(Awaited):
@@ -305,11 +223,11 @@ class ServerCursor(Awaited):
 
     async def fetchmany(self, size: int = 1) -> tuple[Row, ...]:
         """The next rows, at most `size`."""
-        return () if self._result is None else tuple(await _fetched(self._result, max(size, 0)))
+        return () if self._result is None else tuple(await fetched_in_turns(self._result, max(size, 0)))
 
     async def fetchall(self) -> tuple[Row, ...]:
         """All rows that are left."""
-        return () if self._result is None else tuple(await _fetched(self._result, None))
+        return () if self._result is None else tuple(await fetched_in_turns(self._result, None))
 
     def __aiter__(self) -> ServerCursor:
         return self
@@ -390,16 +308,3 @@ class ServerStream(Awaited):
 
     def __del__(self) -> None:
         self._end()
-
-
-async def _fetched(result: Result, size: int | None) -> list[Row]:
-    """Rows in batches, between which others have their turn. The cyclic collector is off only while a batch is made."""
-    rows: list[Row] = []
-    while size is None or len(rows) < size:
-        batch = result.fetchmany(_BATCH if size is None else min(_BATCH, size - len(rows)))
-        if not batch:
-            break
-        rows.extend(batch)
-        if len(batch) == _BATCH:
-            await asyncio.sleep(0)
-    return rows

@@ -338,7 +338,9 @@ class Client:
         missing = set(names) - set(dataframe.columns)
         if missing:
             raise ValueError(f"DataFrame missing required columns: {sorted(missing)}")
-        return self._insert(query, [dataframe[name].tolist() for name in names], query_id, settings, True)
+        statement, _ = self._settings(settings)
+        # By its columns: no object is made of a value.
+        return self._write_counted(query, dataframe[names], query_id, statement) if len(dataframe) else 0
 
     def query_arrow(
         self,
@@ -370,13 +372,17 @@ class Client:
             names = self._columns(query)
             rows = [tuple([row[name] for name in names]) for row in rows]
         _check_rows(rows)
-        text = _BEHIND.sub(" VALUES", query, count=1)
-        began = time.monotonic()
         if not rows:
             # The table may not be there.
             self._columns(query)
             self.last_query = QueryInfo()
             return 0
+        return self._write_counted(query, rows, query_id, statement)
+
+    def _write_counted(self, query: str, rows: Any, query_id: Any, statement: dict[str, Any]) -> int:
+        """Writes rows, or the columns of a frame."""
+        text = _BEHIND.sub(" VALUES", query, count=1)
+        began = time.monotonic()
         try:
             n_rows = self._write(text, rows, query_id, statement)
         except _chalet.Error as error:
@@ -388,7 +394,7 @@ class Client:
         self.last_query = QueryInfo.written(n_rows, time.monotonic() - began)
         return n_rows
 
-    def _write(self, text: str, rows: list[Row], query_id: Any, settings: dict[str, Any]) -> int:
+    def _write(self, text: str, rows: Any, query_id: Any, settings: dict[str, Any]) -> int:
         if self._is_local:
             if query_id is not None:
                 raise NotSupportedError("query_id is not supported without a server")

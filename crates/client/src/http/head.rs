@@ -35,7 +35,7 @@ impl Target {
     }
 
     /// The head of a POST; the length of its body is not known where it is written in chunks.
-    pub fn head(&self, options: &Options, length: Option<usize>) -> String {
+    pub fn head(&self, options: &Options, length: Option<usize>, kind: Option<&str>) -> String {
         let mut head = format!("POST /{} HTTP/1.1\r\nHost: {}\r\n", self.0, options.peer());
         let mut put = |name: &str, value: &str| {
             // Writing to a String cannot fail.
@@ -47,6 +47,9 @@ impl Target {
             put("X-ClickHouse-Key", &options.password);
         }
         put("Connection", "Keep-Alive");
+        if let Some(kind) = kind {
+            put("Content-Type", kind);
+        }
         match length {
             Some(length) => put("Content-Length", &length.to_string()),
             None => put("Transfer-Encoding", "chunked"),
@@ -119,7 +122,7 @@ mod tests {
         let options = Options { database: "d".into(), ..Options::default() };
         let target = Target::new(&options, &request);
         assert_eq!(target.0, "?database=d&query_id=a%2Fb&max_threads=1&param_x=%C3%A9%26%0D%0A");
-        let head = target.head(&options, None);
+        let head = target.head(&options, None, None);
         assert!(head.starts_with("POST /?database=d") && head.ends_with("chunked\r\n\r\n"), "{head}");
     }
 }

@@ -2,6 +2,7 @@
 //! A response that ends well, and only such a one, ends in `EndOfStream`: what breaks off, or has an error behind its rows, is an error.
 //!
 //! - [`body`]: where a body ends
+//! - [`multipart`]: a statement with the tables that come along
 //! - [`head`]: heads of requests and of responses
 //! - [`failure`]: errors as text, and where they stand behind rows
 //! - [`response`]: a response as packets
@@ -9,8 +10,10 @@
 pub(crate) mod body;
 mod failure;
 mod head;
+mod multipart;
 mod response;
 
+use self::multipart::Form;
 use self::response::{Outcome, Response};
 use crate::channel::Channel;
 use crate::compression::{Method, write_frames};
@@ -119,11 +122,6 @@ impl Http {
 
     /// Sends a statement, or what is to be known before it.
     pub fn send(&mut self, channel: &mut Channel, options: &Options, request: &Request) -> Result<()> {
-        ensure!(
-            request.tables.is_empty(),
-            NOT_IMPLEMENTED,
-            "Tables of the client (external tables) are not supported over HTTP: the native protocol takes them"
-        );
         match &request.insertion {
             None => {
                 let response = self.post(channel, options, request, "Native")?;
@@ -155,8 +153,11 @@ impl Http {
         if is_compressed {
             target.put("compress", "1");
         }
-        channel.out.extend_from_slice(target.head(options, Some(request.text.len())).as_bytes());
-        channel.out.extend_from_slice(request.text.as_bytes());
+        let form = Form::of(request)?;
+        form.tables.iter().flat_map(|table| &table.about).for_each(|(name, value)| target.put(name, value));
+        let head = target.head(options, Some(form.len(&request.text)), form.content_type().as_deref());
+        channel.out.extend_from_slice(head.as_bytes());
+        form.write(&request.text, &mut channel.out);
         channel.flush()?;
         let layout = (format == "Native").then_some(self.revision);
         Ok(Response::new(layout, is_compressed))
@@ -170,7 +171,7 @@ impl Http {
         if options.compression.is_some() {
             target.put("decompress", "1");
         }
-        channel.out.extend_from_slice(target.head(options, None).as_bytes());
+        channel.out.extend_from_slice(target.head(options, None, None).as_bytes());
         channel.flush()?;
         self.stage = Stage::Sending(Response::new(Some(0), false));
         Ok(())

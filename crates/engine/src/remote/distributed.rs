@@ -2,6 +2,7 @@
 //! Rows that are inserted go to the shards by the sharding key.
 
 use super::insert::Division;
+use super::sql::Narrowing;
 use super::{RemoteTable, cluster, reach, remote_name};
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
@@ -41,6 +42,8 @@ impl Distributed {
             name: remote_name(&self.database, &self.table).into(),
             schema: self.schema.clone(),
             made: None,
+            narrowing: Narrowing::default(),
+            together: None,
             division,
         }))
     }

@@ -2,16 +2,17 @@
 //! merged here. So groups travel instead of rows.
 
 use super::RemoteTable;
-use super::sql::{Made, exactly, quoted_name};
+use super::expression::{Sayable, is_portable};
+use super::sql::{Made, Narrowing, quoted_name};
 use crate::projections::groups::{GroupBy, aggregate};
 use crate::query_context::QueryContext;
-use chalet_aggregates::resolve::resolve;
+use chalet_aggregates::resolve::{portable_base, resolve};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
-use chalet_exec::expression::layout;
-use chalet_exec::ranges::exact_range;
 use chalet_function_api::Argument;
-use chalet_plan::{Aggregate, AggregateCall, Distinct, Expr, Field, GroupingKind, Plan, Project, ScanNode};
+use chalet_plan::{
+    Aggregate, AggregateCall, AggregateName, Distinct, Expr, Field, GroupingKind, Plan, Project, ScanNode,
+};
 use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -83,27 +84,13 @@ fn distinct(node: &Distinct, ctx: &QueryContext) -> Result<Option<Plan>> {
     Ok(Some(Plan::Distinct(Distinct { input: Box::new(input), ..node.clone() })))
 }
 
-/// A condition in which strings that are compared with other values are those values: `date < '2019-02-01'`.
-fn with_parsed_literals(condition: &Expr) -> Expr {
-    let parsed = |expr: &Expr| -> Option<Expr> {
-        let Expr::Call { function, args } = expr else { return None };
-        let (at, value) = function.parsed_literal()?;
-        let other = args.get(1 - at)?.ty().bare().clone();
-        let mut args = args.clone();
-        args[at] = Expr::literal(&value, other).ok()?;
-        Some(Expr::Call { function: function.clone(), args })
-    };
-    condition.replace(&mut |expr| Ok(parsed(expr))).unwrap_or_else(|_| condition.clone())
-}
-
 fn column(field: &Field) -> Expr {
     Expr::Column(field.id, field.ty.clone())
 }
 
 /// What servers are asked for.
 struct Draft<'a> {
-    table: &'a RemoteTable,
-    scan: &'a ScanNode,
+    sayable: Sayable<'a>,
     conditions: Vec<String>,
     /// The columns of the answer, as SQL and as fields: keys, each once, then states.
     columns: Vec<(String, Field)>,
@@ -119,36 +106,33 @@ impl<'a> Draft<'a> {
         if table.made.is_some() {
             return None;
         }
-        let (conditions, columns, keys) = (Vec::new(), Vec::new(), Vec::new());
-        let mut draft = Draft { table, scan: by.scan, conditions, columns, n_keys: 0, keys };
+        let sayable = Sayable { table, scan: by.scan };
+        let mut draft =
+            Draft { sayable, conditions: Vec::new(), columns: Vec::new(), n_keys: 0, keys: Vec::new() };
         let mut conjuncts = Vec::new();
         by.conditions().for_each(|condition| condition.clone().conjuncts(&mut conjuncts));
-        let layout = layout(&Plan::Scan(by.scan.clone()).fields());
         for conjunct in &conjuncts {
-            let range = exact_range(&with_parsed_literals(conjunct), &layout)?;
-            let (at, field) = &by.scan.columns[range.column];
-            draft.conditions.push(exactly(&range, &table.quoted(*at), &field.ty)?);
+            draft.conditions.push(draft.sayable.condition(conjunct)?);
         }
         for key in &by.keys {
-            let (name, ty) = draft.name_of(key)?;
-            let found =
-                draft.columns.iter().find(|(known, _)| *known == name).map(|(_, field)| field.clone());
-            let field = found.unwrap_or_else(|| {
-                let field = ctx.ids.field(name.trim_matches('`'), ty);
-                draft.columns.push((name, field.clone()));
-                field
-            });
+            // Columns group as their server groups them, whatever their type is.
+            let said =
+                draft.sayable.column(key).map(|(name, _)| name).or_else(|| draft.sayable.value(key))?;
+            let field = draft.field(said, key.ty(), ctx);
             draft.keys.push(field);
         }
         draft.n_keys = draft.columns.len();
         Some(draft)
     }
 
-    /// A column of the table as SQL, and its type.
-    fn name_of(&self, expr: &Expr) -> Option<(String, DataType)> {
-        let id = expr.as_column()?;
-        let (at, field) = self.scan.columns.iter().find(|(_, field)| field.id == id)?;
-        Some((self.table.quoted(*at), field.ty.clone()))
+    /// The column of the answer that is this, which is asked for once.
+    fn field(&mut self, said: String, ty: &DataType, ctx: &QueryContext) -> Field {
+        let found = self.columns.iter().find(|(known, _)| *known == said).map(|(_, field)| field.clone());
+        found.unwrap_or_else(|| {
+            let field = ctx.ids.field(said.trim_matches('`'), ty.clone());
+            self.columns.push((said, field.clone()));
+            field
+        })
     }
 
     /// An aggregate over states that the servers make; `None` where they may make others than we do.
@@ -159,33 +143,77 @@ impl<'a> Draft<'a> {
         ctx: &QueryContext,
     ) -> Result<Option<AggregateCall>> {
         let Some(function) = &call.function else { return Ok(None) };
-        let record = ctx.registry.aggregates.get(&function.name).map(|known| known.record());
-        if !record.is_some_and(|record| record.portable_states) || !function.parameters.is_empty() {
+        let Some((base, is_conditional)) = portable_base(&ctx.registry, &function.name) else {
+            return Ok(None);
+        };
+        if !function.parameters.is_empty() {
             return Ok(None);
         }
-        let named: Option<Vec<(String, DataType)>> = args.iter().map(|arg| self.name_of(arg)).collect();
-        let Some(named) = named.filter(|named| named.iter().all(|(_, ty)| is_portable(ty))) else {
+        let Some(said) = self.said_call(base, is_conditional, args) else { return Ok(None) };
+        let given: Vec<Argument> = said.types.into_iter().map(Argument::of_type).collect();
+        let Some(state) = resolve(&ctx.registry, &format!("{base}State"), &[], &given, &ctx.functions)?
+        else {
             return Ok(None);
         };
-        let (names, types): (Vec<String>, Vec<DataType>) = named.into_iter().unzip();
-        let sql = format!("{}State({})", function.name, names.join(", "));
-        let state = match self.columns.iter().find(|(known, _)| *known == sql) {
-            Some((_, field)) => field.clone(),
-            None => {
-                let given: Vec<Argument> = types.into_iter().map(Argument::of_type).collect();
-                let name = format!("{}State", function.name);
-                let Some(found) = resolve(&ctx.registry, &name, &[], &given, &ctx.functions)? else {
-                    return Ok(None);
-                };
-                let field = ctx.ids.field(sql.as_str(), found.result);
-                self.columns.push((sql, field.clone()));
-                field
+        let state = self.field(said.state, &state.result, ctx);
+        let of_state = Argument::of_type(state.ty.clone());
+        // Whether there was a value at all is not in the state.
+        let (combinator, given, args) = match call.field.ty.is_nullable() {
+            false => ("Merge", vec![of_state], vec![column(&state)]),
+            true => {
+                let Some(passing) = said.passing else { return Ok(None) };
+                let any = self.field(format!("max({passing})"), &DataType::UInt8, ctx);
+                let given = vec![of_state, Argument::of_type(DataType::UInt8)];
+                ("MergeOrNullIf", given, vec![column(&state), column(&any)])
             }
         };
-        let merge = aggregate(function, "Merge", &[Argument::of_type(state.ty.clone())], ctx)?;
+        let function = AggregateName { name: base.into(), parameters: function.parameters.clone() };
+        let merge = aggregate(&function, combinator, &given, ctx)?;
         let is_same = merge.result_type() == call.field.ty;
-        let args = vec![column(&state)];
         Ok(is_same.then(|| AggregateCall { aggregate: merge, args, function: None, ..call.clone() }))
+    }
+
+    /// How a call is said: servers of different ages have states of different types over Nullable values, so that they are asked
+    /// for states of the values alone.
+    fn said_call(&self, base: &str, is_conditional: bool, args: &[Expr]) -> Option<SaidCall> {
+        let (condition, values) = match is_conditional {
+            true => args.split_last().map(|(last, values)| (Some(last), values))?,
+            false => (None, args),
+        };
+        let mut passing = Vec::new();
+        let mut said = Vec::with_capacity(args.len());
+        let mut types = Vec::with_capacity(args.len());
+        for value in values {
+            let ty = value.ty();
+            if *ty.bare() == DataType::Bool || !is_portable(ty) {
+                return None;
+            }
+            let mut text = self.sayable.value(value)?;
+            if ty.is_nullable() {
+                passing.push(format!("isNotNull({text})"));
+                text = format!("assumeNotNull({text})");
+            }
+            // Of what is calculated servers may have a narrower type, and states of that.
+            let is_calculated = value.as_column().is_none();
+            if is_calculated && (ty.bare().is_integer() || ty.bare().is_float()) {
+                text = format!("to{}({text})", ty.bare());
+            }
+            said.push(text);
+            types.push(ty.bare().clone());
+        }
+        if let Some(condition) = condition {
+            passing.push(self.sayable.truth(condition)?);
+        }
+        if passing.is_empty() {
+            let state = format!("{base}State({})", said.join(", "));
+            return Some(SaidCall { state, types, passing: None });
+        }
+        let passing = match &passing[..] {
+            [one] => one.clone(),
+            several => format!("and({})", several.join(", ")),
+        };
+        said.push(passing.clone());
+        Some(SaidCall { state: format!("{base}StateIf({})", said.join(", ")), types, passing: Some(passing) })
     }
 
     /// The answers of the servers.
@@ -194,17 +222,17 @@ impl<'a> Draft<'a> {
         let made = Made {
             keys: if is_distinct { Vec::new() } else { keys.collect() },
             columns: self.columns.iter().map(|(sql, _)| sql.clone()).collect(),
-            conditions: self.conditions,
             is_distinct,
         };
         let schema =
             self.columns.iter().map(|(_, field)| ColumnSchema::new(field.name.clone(), field.ty.clone()));
+        let Sayable { table, scan } = self.sayable;
         let table = RemoteTable {
-            reach: self.table.reach.clone(),
-            name: self.table.name.clone(),
             schema: TableSchema::new(schema.collect()),
-            made: Some(made),
+            made: Some(Arc::new(made)),
+            narrowing: Narrowing { conditions: self.conditions, ..table.narrowing.clone() },
             division: None,
+            ..table.clone()
         };
         Plan::Scan(ScanNode {
             table: Arc::new(table),
@@ -212,24 +240,23 @@ impl<'a> Draft<'a> {
             filter: None,
             only_filtered: Vec::new(),
             only_lengths: Vec::new(),
-            ..self.scan.clone()
+            ..scan.clone()
         })
     }
 }
 
 impl RemoteTable {
     /// The name of a column as SQL.
-    fn quoted(&self, at: usize) -> String {
+    pub(super) fn quoted(&self, at: usize) -> String {
         quoted_name(&self.schema.columns[at].name)
     }
 }
 
-/// Are states over values of the type the same everywhere? Those of Nullable values have other types at old servers.
-fn is_portable(ty: &DataType) -> bool {
-    match ty {
-        DataType::String | DataType::Date | DataType::DateTime(_) | DataType::Float32 | DataType::Float64 => {
-            true
-        }
-        ty => ty.integer_range().is_some(),
-    }
+/// A call of an aggregate function as servers are asked for it.
+struct SaidCall {
+    state: String,
+    /// Of the arguments of the state.
+    types: Vec<DataType>,
+    /// Which rows count, where not all do.
+    passing: Option<String>,
 }

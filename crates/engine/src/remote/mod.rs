@@ -1,15 +1,23 @@
-//! `remote`, `remoteSecure`, `cluster`: tables of ClickHouse servers. Columns, ranges of filters and limits are sent to the servers as SQL; their rows come
-//! back block by block.
+//! `remote`, `remoteSecure`, `cluster`: tables of ClickHouse servers. What can be said of a query in SQL that all servers understand alike
+//! is sent to them: columns, conditions, groups, orders and limits; their rows come back block by block.
+//!
+//! - [`expression`]: what can be said
+//! - [`groups`]: GROUP BY and DISTINCT, before the optimizer
+//! - [`rows`]: conditions, orders and limits, behind it
+//! - [`together`]: inputs of UNION ALL that are asked at once
 
 pub(crate) mod cluster;
 pub(crate) mod distributed;
+mod expression;
 pub(crate) mod groups;
 mod insert;
 mod receiving;
+pub(crate) mod rows;
 mod scan;
 mod shard;
 mod sql;
 mod structure;
+pub(crate) mod together;
 
 use self::sql::quoted_name;
 use crate::query_context::QueryContext;
@@ -25,13 +33,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A table of one or more servers.
+#[derive(Clone)]
 pub(crate) struct RemoteTable {
     reach: Arc<Reach>,
     /// As the servers know it: `` `db`.`table` ``.
     name: Arc<str>,
     schema: TableSchema,
     /// Where it is what the servers make of the table.
-    made: Option<sql::Made>,
+    made: Option<Arc<sql::Made>>,
+    narrowing: sql::Narrowing,
+    /// Where it is one of several that are asked at once.
+    together: Option<together::Member>,
     /// How rows that are inserted are divided among several shards.
     division: Option<insert::Division>,
 }
@@ -94,6 +106,8 @@ fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> 
         name: name.into(),
         schema,
         made: None,
+        narrowing: sql::Narrowing::default(),
+        together: None,
         division: None,
     }))
 }

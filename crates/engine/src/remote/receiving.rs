@@ -13,7 +13,7 @@ use chalet_storage::scan::Wake;
 use chalet_types::DataType;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ struct Queue {
     /// A block was taken, or nobody wants more.
     taken: Condvar,
     is_over: AtomicBool,
-    wake: Option<Wake>,
+    wake: OnceLock<Wake>,
     /// What the threads that receive count, for the query.
     counted: events::Shared,
 }
@@ -55,6 +55,8 @@ struct State {
     blocks: VecDeque<(usize, Block)>,
     /// How many of them each shard has.
     of_shards: Vec<usize>,
+    /// Rows and blocks that each shard has sent.
+    received: Vec<(u64, u64)>,
     /// Shards that have not ended.
     running: usize,
     failure: Option<Error>,
@@ -66,14 +68,20 @@ impl Receiving {
     /// Asks all shards.
     pub fn begin(asked: &Arc<Asked>, wake: Option<Wake>) -> Arc<Receiving> {
         let n = asked.reach.shards.len();
-        let state =
-            State { blocks: VecDeque::new(), of_shards: vec![0; n], running: n, failure: None, task: 0 };
+        let state = State {
+            blocks: VecDeque::new(),
+            of_shards: vec![0; n],
+            received: vec![(0, 0); n],
+            running: n,
+            failure: None,
+            task: 0,
+        };
         let queue = Arc::new(Queue {
             state: Mutex::new(state),
             arrived: Condvar::new(),
             taken: Condvar::new(),
             is_over: AtomicBool::new(false),
-            wake,
+            wake: wake.map(OnceLock::from).unwrap_or_default(),
             counted: events::Shared::default(),
         });
         for shard in 0..n {
@@ -91,6 +99,18 @@ impl Receiving {
             }
         }
         Arc::new(Receiving { queue, watch: asked.reach.watch.clone() })
+    }
+
+    /// Whom to tell of what comes from now on, who was not known before.
+    pub fn set_wake(&self, wake: Wake) {
+        if self.queue.wake.set(wake).is_ok() {
+            self.queue.tell();
+        }
+    }
+
+    /// Rows and blocks that each shard has sent so far.
+    pub fn received(&self) -> Vec<(u64, u64)> {
+        self.queue.lock().received.clone()
     }
 
     /// The next block of any shard.
@@ -164,6 +184,13 @@ impl Queue {
         true
     }
 
+    /// A shard has sent rows.
+    fn count(&self, shard: usize, rows: usize) {
+        let received = &mut self.lock().received[shard];
+        received.0 += rows as u64;
+        received.1 += 1;
+    }
+
     /// A shard has sent all.
     fn end(&self, received: Result<()>) {
         let mut state = self.lock();
@@ -180,7 +207,7 @@ impl Queue {
 
     fn tell(&self) {
         self.arrived.notify_all();
-        if let Some(wake) = &self.wake {
+        if let Some(wake) = self.wake.get() {
             wake();
         }
     }
@@ -212,6 +239,7 @@ impl Asked {
                 _ => continue,
             };
             let n_rows = block.n_rows();
+            queue.count(shard, n_rows);
             for from in (0..n_rows).step_by(self.max_block_size) {
                 if !queue.push(shard, block.slice(from, self.max_block_size.min(n_rows - from))) {
                     return Ok(());

@@ -1,6 +1,7 @@
 //! Reading from servers: all shards are asked when the first worker begins, and any worker takes the next block of any of them.
 
 use super::receiving::{Asked, Receiving};
+use super::together::Member;
 use super::{Reach, RemoteTable, shard, sql};
 use chalet_base::Result;
 use chalet_client::Hosts;
@@ -12,6 +13,8 @@ use std::task::Poll;
 /// One query to every shard.
 pub(super) struct RemoteScan {
     asked: Arc<Asked>,
+    /// Where other tables are asked at the same time.
+    together: Option<Member>,
     /// `SELECT count()`, where all rows count.
     count: Option<String>,
     receiving: OnceLock<Arc<Receiving>>,
@@ -20,30 +23,47 @@ pub(super) struct RemoteScan {
 
 impl RemoteScan {
     pub fn new(table: &RemoteTable, request: &ScanRequest) -> RemoteScan {
-        let schema = &table.schema;
-        let columns = request.columns.iter().map(|&c| {
-            let column = &schema.columns[c];
-            (column.name.clone(), column.ty.clone())
-        });
-        let counts = request.filter.is_none() && request.limit.is_none() && table.made.is_none();
+        let counts = request.filter.is_none()
+            && request.limit.is_none()
+            && table.made.is_none()
+            && table.narrowing.is_empty();
         RemoteScan {
-            asked: Arc::new(Asked {
-                reach: table.reach.clone(),
-                sql: sql::select(&table.name, schema, table.made.as_ref(), request),
-                columns: columns.collect(),
-                max_block_size: request.context.max_block_size.max(1),
-            }),
+            asked: match &table.together {
+                Some(member) => member.asked().clone(),
+                None => Arc::new(asked(table, request)),
+            },
+            together: table.together.clone(),
             count: counts.then(|| format!("SELECT count() FROM {}", table.name)),
             receiving: OnceLock::new(),
             wake: OnceLock::new(),
         }
     }
+
+    fn begin(&self) -> Arc<Receiving> {
+        let wake = self.wake.get().cloned();
+        let begun = self.together.as_ref().and_then(|member| member.receiving(wake.clone()));
+        begun.unwrap_or_else(|| Receiving::begin(&self.asked, wake))
+    }
+}
+
+/// The query of a scan.
+pub(super) fn asked(table: &RemoteTable, request: &ScanRequest) -> Asked {
+    let schema = &table.schema;
+    let columns = request.columns.iter().map(|&c| {
+        let column = &schema.columns[c];
+        (column.name.clone(), column.ty.clone())
+    });
+    Asked {
+        reach: table.reach.clone(),
+        sql: sql::select(&table.name, schema, table.made.as_deref(), &table.narrowing, request),
+        columns: columns.collect(),
+        max_block_size: request.context.max_block_size.max(1),
+    }
 }
 
 impl Scan for RemoteScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        let receiving =
-            self.receiving.get_or_init(|| Receiving::begin(&self.asked, self.wake.get().cloned()));
+        let receiving = self.receiving.get_or_init(|| self.begin());
         Ok(Box::new(Worker(receiving.clone())))
     }
 
@@ -72,8 +92,17 @@ impl Scan for RemoteScan {
     }
 
     fn describe(&self) -> Vec<(String, String)> {
-        let hosts: Vec<String> = self.asked.reach.shards.iter().map(Hosts::name).collect();
-        vec![("Hosts".into(), hosts.join(", ")), ("Sent".into(), self.asked.sql.clone())]
+        let shards = &self.asked.reach.shards;
+        let hosts: Vec<String> = shards.iter().map(Hosts::name).collect();
+        let mut lines = vec![("Hosts".into(), hosts.join(", ")), ("Sent".into(), self.asked.sql.clone())];
+        if let Some(receiving) = self.receiving.get() {
+            let of_shards = hosts.iter().zip(receiving.received());
+            let received: Vec<String> = of_shards
+                .map(|(host, (rows, blocks))| format!("{host} {rows} rows in {blocks} blocks"))
+                .collect();
+            lines.push(("Received".into(), received.join(", ")));
+        }
+        lines
     }
 }
 

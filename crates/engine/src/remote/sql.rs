@@ -1,5 +1,5 @@
-//! What is sent of a scan: its columns, what its filter says of single columns, and its limit, as SQL that means the same to every
-//! server. Values are written so that no server rounds them; what cannot be is left out, and filtered here.
+//! What is sent of a scan, as SQL that means the same to every server: its columns, what its filter says, its order and its limits.
+//! Values are written so that no server rounds them; what cannot be is left out, and filtered here.
 
 use chalet_storage::scan::{ColumnRange, Interval};
 use chalet_storage::{ScanRequest, TableSchema};
@@ -17,11 +17,29 @@ pub(super) fn quoted_name(name: &str) -> String {
 pub(super) struct Made {
     /// For each column of the schema the expression that it is: a name, or the state of an aggregate.
     pub columns: Vec<String>,
-    /// What rows must meet.
-    pub conditions: Vec<String>,
     /// Of GROUP BY.
     pub keys: Vec<String>,
     pub is_distinct: bool,
+}
+
+/// Which rows servers send, as SQL.
+#[derive(Clone, Default)]
+pub(super) struct Narrowing {
+    /// What rows must meet.
+    pub conditions: Vec<String>,
+    /// Of ORDER BY. Rows of several servers are sorted here anew.
+    pub order: Vec<String>,
+    /// So many rows of each combination of these values.
+    pub limit_by: Option<(u64, Vec<String>)>,
+    /// So many rows of those that meet the conditions.
+    pub limit: Option<u64>,
+}
+
+impl Narrowing {
+    /// Are all rows sent?
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.limit_by.is_none() && self.limit.is_none()
+    }
 }
 
 /// The query of a scan.
@@ -29,6 +47,7 @@ pub(super) fn select(
     table: &str,
     schema: &TableSchema,
     made: Option<&Made>,
+    narrowing: &Narrowing,
     request: &ScanRequest,
 ) -> String {
     let name = |c: usize| match made {
@@ -43,16 +62,22 @@ pub(super) fn select(
         let ty = &schema.columns[request.columns[range.column]].ty;
         conditions(range, &names[range.column], ty)
     });
-    let of_made = made.iter().flat_map(|made| made.conditions.iter().cloned());
-    let conditions: Vec<String> = of_made.chain(of_request).collect();
+    let conditions: Vec<String> = narrowing.conditions.iter().cloned().chain(of_request).collect();
     if !conditions.is_empty() {
         sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
     }
     if let Some(keys) = made.map(|made| &made.keys).filter(|keys| !keys.is_empty()) {
         sql.push_str(&format!(" GROUP BY {}", keys.join(", ")));
     }
+    if !narrowing.order.is_empty() {
+        sql.push_str(&format!(" ORDER BY {}", narrowing.order.join(", ")));
+    }
+    if let Some((limit, by)) = &narrowing.limit_by {
+        sql.push_str(&format!(" LIMIT {limit} BY {}", by.join(", ")));
+    }
     // A limit counts rows that pass the whole filter, which the server need not know.
-    if let (Some(limit), None) = (request.limit, &request.filter) {
+    let of_request = request.limit.filter(|_| request.filter.is_none() && narrowing.limit_by.is_none());
+    if let Some(limit) = of_request.into_iter().chain(narrowing.limit).min() {
         sql.push_str(&format!(" LIMIT {limit}"));
     }
     sql
@@ -94,7 +119,7 @@ fn within(interval: &Interval, column: &str, ty: &DataType) -> Option<String> {
 }
 
 /// A value as SQL that has it exactly.
-fn literal(value: &Value, ty: &DataType) -> Option<String> {
+pub(super) fn literal(value: &Value, ty: &DataType) -> Option<String> {
     match (ty.bare(), value) {
         (DataType::String, Value::Bytes(bytes)) => Some(string_literal(bytes)),
         (DataType::Date, value) => Some(format!("toDate({})", value.as_u64()?)),
@@ -129,7 +154,7 @@ mod tests {
 
     fn sent(columns: &[usize], ranges: Vec<ColumnRange>, limit: Option<u64>) -> String {
         let request = ScanRequest { columns: columns.to_vec(), ranges, limit, ..ScanRequest::default() };
-        select("`db`.`t`", &schema(), None, &request)
+        select("`db`.`t`", &schema(), None, &Narrowing::default(), &request)
     }
 
     #[test]

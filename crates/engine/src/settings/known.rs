@@ -31,6 +31,7 @@ const OWN: &[Known] = &[
     Known { name: "chalet_clusters", kind: "Map", default: "{}", alias_for: "", tier: PRODUCTION },
     Known { name: "chalet_local_replicas", kind: "Bool", default: "0", alias_for: "", tier: PRODUCTION },
     Known { name: "chalet_push_down_groups", kind: "Bool", default: "1", alias_for: "", tier: PRODUCTION },
+    Known { name: "chalet_push_down_rows", kind: "Bool", default: "1", alias_for: "", tier: PRODUCTION },
     Known { name: "chalet_tls", kind: "Map", default: "{}", alias_for: "", tier: PRODUCTION },
     Known {
         name: "chalet_use_dictionary_cache",

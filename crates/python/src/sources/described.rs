@@ -44,6 +44,26 @@ pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Resu
     Ok(Some(Arc::new(ReplacementTable::new(source_of(py, &source, caller.borrowed())?))))
 }
 
+/// The columns that an object has; none if it is no table, or a query that has not run.
+pub fn source(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    borrowed: &Arc<BorrowedMemory>,
+) -> Result<Option<Arc<dyn Source>>> {
+    let described = py
+        .import(intern!(py, "chalet._sources"))
+        .and_then(|module| module.call_method1(intern!(py, "describe"), (object,)))
+        .map_err(|e| raised(py, &e))?;
+    if described.is_none() {
+        return Ok(None);
+    }
+    let source = described.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
+    if part::<String>(&source, 0)? == "relation" {
+        return Ok(None);
+    }
+    source_of(py, &source, borrowed).map(Some)
+}
+
 fn source_of(
     py: Python<'_>,
     described: &Bound<'_, PyTuple>,

@@ -3,6 +3,7 @@
 //! - [`url`]: parameters in percent encoding
 //! - [`request`]: the head of a request, and what it says
 //! - [`input`]: what arrives over a socket: heads and bodies
+//! - [`multipart`]: tables that come along, as parts of a form
 //! - [`status`]: the status that an error has
 //! - [`response`]: what is answered, held back until it is known to begin well
 //! - [`result`]: rows as bytes of a format, compressed, as a response
@@ -12,6 +13,7 @@
 
 mod conversation;
 mod input;
+mod multipart;
 mod pages;
 mod query;
 mod request;

@@ -1,10 +1,12 @@
 //! A request that runs a statement.
 
 use super::input::Body as RequestBody;
+use super::multipart;
 use super::request::Request;
 use super::response::{Body, Response};
 use super::result::ResultBody;
 use super::url;
+use crate::external::ExternalTables;
 use crate::queries::interrupt;
 use crate::sessions::{DEFAULT_TIMEOUT, Lease, Wanted};
 use crate::shared::{Shared, check_settings, use_database};
@@ -141,6 +143,13 @@ fn answered(
         parameters = &form;
         body = Box::new(std::io::empty());
     }
+    let parts = multipart::parts(request, &mut body)?.unwrap_or_default();
+    let about_tables = parts.about_tables();
+    let with_fields;
+    if !parts.fields.is_empty() {
+        with_fields = [parameters, &parts.fields].concat();
+        parameters = &with_fields;
+    }
     let lease = leased(request, &user, shared)?;
     let session = match &lease {
         Some(lease) => lease.session.clone(),
@@ -148,7 +157,9 @@ fn answered(
     };
     let database = request.parameter("database").or(request.header("x-clickhouse-database"));
     use_database(&session, database.unwrap_or_default())?;
-    let settings = settings(request, parameters, &user)?;
+    let settings = settings(request, parameters, &user, &about_tables)?;
+    let mut tables = ExternalTables::new(&session);
+    parts.make(&mut tables, parameters)?;
     let find =
         |name: &str| parameters.iter().rfind(|(known, _)| known == name).map(|(_, value)| value.clone());
     let mut text = find("query").unwrap_or_default();
@@ -177,6 +188,7 @@ fn answered(
     };
     let data = statement.data.map(InsertData::Bytes);
     let summary = session.serve(&statement.sql, options, data, result.consumer())?;
+    drop(tables);
     tally.end(&summary);
     result.finish(&summary)
 }
@@ -251,10 +263,12 @@ fn settings(
     request: &Request,
     parameters: &[(String, String)],
     user: &User,
+    about_tables: &[String],
 ) -> Result<Vec<(String, String)>> {
     let mut settings: Vec<_> = parameters
         .iter()
         .filter(|(name, _)| !OWN.contains(&name.as_str()) && !name.starts_with("param_"))
+        .filter(|(name, _)| !about_tables.contains(name))
         .cloned()
         .collect();
     check_settings(&settings, user)?;

@@ -2,12 +2,10 @@
 //!
 //! - [`conversation`]: greetings, and one packet after the other
 //! - [`wire`]: the socket, as the statement that runs shares it with who looks for a word from the client
-//! - [`external`]: tables that come with a query
 //! - [`profile_events`]: what clients are told of each block of an INSERT
 //! - [`query`]: a query, its rows, and rows that it takes
 
 mod conversation;
-mod external;
 mod profile_events;
 mod query;
 mod wire;

@@ -1,8 +1,8 @@
 //! A query: its rows, and rows that it takes.
 
-use super::external::{self, given};
 use super::profile_events::inserted;
 use super::wire::{SharedWire, Wire, no_rows};
+use crate::external::{ExternalTables, given};
 use crate::shared::{Shared, check_settings};
 use crate::statement::{cannot_read, split};
 use crate::users::User;
@@ -30,7 +30,7 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
         _ => Method::Lz4,
     });
     // They follow also where the query will not run.
-    let tables = external::receive(wire, session)?;
+    let tables = receive_tables(wire, session)?;
     let running = shared.queries.begin(Some(query.id))?;
     let settings = settings(query.settings, user)?;
     let told = Arc::new(Mutex::new(Told::default()));
@@ -112,6 +112,21 @@ impl Taking {
             return Ok(());
         }
         wire.send(&inserted(&self.host, n_rows as u64)?)
+    }
+}
+
+/// Receives the tables of a query, up to the block without columns that ends them. Whatever is wrong with one, all are received.
+fn receive_tables<'a>(wire: &SharedWire, session: &'a Session) -> Result<ExternalTables<'a>> {
+    let mut tables = ExternalTables::new(session);
+    let mut failure = None;
+    loop {
+        let (name, rows) = wire.lock().receive_rows()?;
+        if rows.schema.is_empty() {
+            return failure.map_or(Ok(tables), Err);
+        }
+        if failure.is_none() {
+            failure = tables.add(name, rows).err();
+        }
     }
 }
 
