@@ -9,7 +9,7 @@ use chalet_storage::Catalog;
 use chalet_storage::disk::Store;
 use chalet_storage::merge_tree::part::Part;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// A database: tables and functions made by SQL. Cheap to clone; dropped with the last clone and session.
 #[derive(Clone, Default)]
@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     close: Option<Close>,
     /// Told before it, once views are refreshed by the clock.
     refreshes: OnceLock<Close>,
+    /// Of one that works in the background: the database whose tables it has.
+    stands_for: Option<Weak<Shared>>,
 }
 
 impl Drop for Shared {
@@ -129,10 +131,19 @@ impl Database {
 
     /// The tables and functions of a database, for who works in the background: it holds no session, nor what tells that the
     /// last one is gone.
-    pub(crate) fn of_tables(catalog: Arc<Catalog>, functions: Arc<SqlFunctions>) -> Database {
+    pub(crate) fn of_tables(
+        catalog: Arc<Catalog>,
+        functions: Arc<SqlFunctions>,
+        of: Weak<Shared>,
+    ) -> Database {
         let mut shared = Shared::default();
-        (shared.catalog, shared.functions) = (catalog, functions);
+        (shared.catalog, shared.functions, shared.stands_for) = (catalog, functions, Some(of));
         Database { shared: Arc::new(shared) }
+    }
+
+    /// The database, for who must not keep it open.
+    pub(crate) fn downgrade(&self) -> Weak<Shared> {
+        self.shared.stands_for.clone().unwrap_or_else(|| Arc::downgrade(&self.shared))
     }
 
     /// What the kernel calls the engine of a database like this.
@@ -161,6 +172,7 @@ impl Database {
             reload: Some(reload),
             close: Some(close),
             refreshes: OnceLock::new(),
+            stands_for: None,
         };
         Database { shared: Arc::new(shared) }
     }

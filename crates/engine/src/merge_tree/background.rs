@@ -69,7 +69,7 @@ fn wake_in(table: &MergeTree, database: &Database) {
     if queue.jobs.iter().any(|job| job.parts.ptr_eq(&parts)) {
         return;
     }
-    let database = Arc::downgrade(&database.shared);
+    let database = database.downgrade();
     queue.jobs.push_back(Job { parts, definition: table.definition().clone(), database });
     if !queue.is_running {
         // Without a thread nothing is merged until the next INSERT, and nothing is wrong.

@@ -187,7 +187,7 @@ impl Known {
             let Some(view) = self.views.get_mut(&id) else { continue };
             let (cancel, control) = view.begin();
             let begin = view.last_begin.unwrap_or_default();
-            let database = Database::of_tables(catalog.clone(), functions.clone());
+            let database = Database::of_tables(catalog.clone(), functions.clone(), self.shared.clone());
             let job = Job { database, id, begin, started: Instant::now(), cancel, control };
             let (fill, shared) = (self.fill, self.shared.clone());
             let thread = std::thread::Builder::new().name("chalet-refresh-view".into());
@@ -231,7 +231,8 @@ impl Known {
 
     /// When somebody has to look again, as far as the clock decides.
     fn next(&self) -> Option<Millis> {
-        let waits = |view: &&View| self.status(view) == Status::Scheduled;
+        // Who sets the time of a view has it looked at.
+        let waits = |view: &&View| !view.has_fake_time() && self.status(view) == Status::Scheduled;
         let next = self.views.values().filter(waits).filter_map(View::next).min();
         // Those that follow others, and not too soon.
         let followers =

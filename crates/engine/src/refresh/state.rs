@@ -134,6 +134,10 @@ impl View {
         self.fake_time.unwrap_or_else(now)
     }
 
+    pub fn has_fake_time(&self) -> bool {
+        self.fake_time.is_some()
+    }
+
     pub fn set_fake_time(&mut self, time: Option<Millis>) {
         self.fake_time = time;
     }

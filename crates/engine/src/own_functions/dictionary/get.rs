@@ -182,12 +182,15 @@ impl DictGet {
     }
 }
 
-/// Rows that are 0 take the value of the call's row, which stands behind all others.
+/// Rows that are 0 take the value of the call's row. Only what the call asks for is copied: a dictionary may be large.
 fn with_given(values: &Vector, given: &Vector, rows: &[u32]) -> Vector {
-    let n_values = values.len() as u32;
-    let rows: Vec<u32> =
-        (0..).zip(rows).map(|(at, &row)| if row > 0 { row } else { n_values + at }).collect();
-    Vector::concat(&[values, given]).gather(&rows)
+    let found = values.gather(rows);
+    if rows.iter().all(|row| *row > 0) {
+        return found;
+    }
+    let n_rows = rows.len() as u32;
+    let places: Vec<u32> = (0..).zip(rows).map(|(at, &row)| if row > 0 { at } else { n_rows + at }).collect();
+    Vector::concat(&[&found, given]).gather(&places)
 }
 
 fn arity(name: &str, given: usize, wanted: usize) -> chalet_base::Error {

@@ -9,6 +9,7 @@
 //! - [`freeze`]: parts under a second name
 //! - [`indexes`], [`projections`], [`projection_modes`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
+//! - [`noted`]: what `system.mutations` tells of them
 //! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
 
@@ -19,6 +20,7 @@ mod detached;
 mod freeze;
 mod indexes;
 mod mutation;
+mod noted;
 mod partitions;
 mod projection_modes;
 mod projections;
@@ -27,6 +29,7 @@ mod sorting_key;
 mod target;
 mod ttl;
 
+use noted::Noted;
 use target::{merge_tree, uses};
 
 pub(crate) use mutation::{check_deletes, delete, update};
@@ -52,6 +55,7 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     while let Some(first) = commands.first() {
         // Those of columns that follow each other are one change.
         let n_of_columns = commands.iter().take_while(|command| columns::is_of_columns(command)).count();
+        let noted = Noted::begin(&alter.name, ctx);
         match n_of_columns {
             0 => one(&alter.name, first, ctx)?,
             n => {
@@ -61,7 +65,11 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
                 }
             }
         }
-        commands = &commands[n_of_columns.max(1)..];
+        let (done, rest) = commands.split_at(n_of_columns.max(1));
+        if let Some(noted) = noted {
+            noted.end(&alter.name, done, ctx);
+        }
+        commands = rest;
     }
     Ok(())
 }

@@ -239,6 +239,15 @@ pub(crate) fn modify_refresh(
         NOT_IMPLEMENTED,
         "Changing APPEND or INCREMENTAL is not supported"
     );
+    let replicas = |refresh: &ast::Refresh| {
+        let setting = refresh.settings.iter().find(|setting| setting.name.name == "all_replicas");
+        setting.map(|setting| setting.value.clone())
+    };
+    ensure!(
+        replicas(written) == replicas(&chalet_syntax::parse_refresh(&known.clause)?),
+        NOT_IMPLEMENTED,
+        "Altering setting 'all_replicas' is not supported"
+    );
     let changed = refreshed(written, false, ctx)?;
     let refresh = Some(Refreshed { clause: changed.clause, ..known.clone() });
     let tail = tail_of(&entry, view)?;
