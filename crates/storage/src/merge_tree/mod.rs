@@ -56,6 +56,7 @@ mod part_file;
 mod part_rows;
 mod part_set;
 mod partition;
+mod partition_bounds;
 pub mod parts;
 pub mod projection;
 mod rewrite;

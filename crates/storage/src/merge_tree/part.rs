@@ -4,6 +4,7 @@ use super::Partition;
 use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
 use super::part_file;
+use super::partition_bounds::PartitionBounds;
 use super::projection::{PartProjections, ProjectionDefinition};
 use super::skip_index::{Granules, IndexWriters, Of, PartIndexes, SkipCondition};
 use crate::disk::{TableFolder, fs};
@@ -76,6 +77,8 @@ pub struct Part {
     held: std::sync::OnceLock<fs::File>,
     pub(super) indexes: PartIndexes,
     pub(super) projections: PartProjections,
+    /// Of a part in memory, where they were asked for: the least and the greatest values of the columns of the partition key.
+    pub(super) partition_bounds: std::sync::OnceLock<PartitionBounds>,
     /// The column by which rows of a projection are sorted first.
     pub(super) sorted_by: Option<u32>,
 }
@@ -97,6 +100,7 @@ impl Part {
             folder,
             held: std::sync::OnceLock::new(),
             indexes: PartIndexes::default(),
+            partition_bounds: std::sync::OnceLock::new(),
             projections: PartProjections::default(),
             sorted_by: None,
         }

@@ -6,6 +6,7 @@ use super::layout::{Layout, Place, places};
 use super::part::Part;
 use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
+use super::partition_bounds::{may_be_within, partition_columns};
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
 use super::sorted_rows::{first_columns, is_within, sorted_rows};
@@ -41,6 +42,8 @@ pub(super) struct Shared {
     request: ScanRequest,
     /// The numbers of the columns that rows of parts are sorted by first.
     sorted_by: Vec<u32>,
+    /// Those of the partition key.
+    partition_columns: Vec<u32>,
     pub places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
     numbers: bool,
@@ -75,6 +78,7 @@ impl PartsScan {
             definition: definition.clone(),
             request: request.clone(),
             sorted_by: first_columns(&definition.keys, &definition.columns),
+            partition_columns: partition_columns(&definition.keys.partition, &definition.columns),
             places,
             numbers,
             state: Mutex::default(),
@@ -331,6 +335,9 @@ impl Shared {
 
     /// The rows of a part in memory that ranges leave.
     fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
+        if !may_be_within(part, block, &self.partition_columns, &self.places, &self.request.ranges) {
+            return 0..0;
+        }
         let sorted_by = part.sorted_by.as_slice();
         let sorted_by = if sorted_by.is_empty() { &self.sorted_by[..] } else { sorted_by };
         sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)

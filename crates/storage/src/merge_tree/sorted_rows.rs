@@ -91,6 +91,19 @@ pub(super) fn is_within(value: &Value, column: usize, ranges: &[ColumnRange]) ->
     })
 }
 
+/// May values from the least to the greatest be within a range?
+pub(super) fn overlaps(least: &Value, greatest: &Value, range: &ColumnRange) -> bool {
+    let above = low(range).is_none_or(|(bound, included)| match greatest.compare(&bound) {
+        Ordering::Equal => included,
+        order => order.is_gt(),
+    });
+    let below = high(range).is_none_or(|(bound, included)| match least.compare(&bound) {
+        Ordering::Equal => included,
+        order => order.is_lt(),
+    });
+    above && below
+}
+
 fn of_type(value: &Value, ty: &DataType) -> Option<Vector> {
     Vector::of_value(value, &ty.recursively_without_low_cardinality()).ok()
 }
