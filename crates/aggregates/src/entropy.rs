@@ -116,7 +116,6 @@ impl<W: Keys> Frequencies<W> {
 impl<W: Keys> RowAggregate for Frequencies<W> {
     /// Rows by value.
     type State = Counts<W::Key>;
-    const LARGE: bool = true;
     type Input<'a> = &'a [Vector];
 
     fn result_type(&self) -> DataType {

@@ -317,7 +317,6 @@ impl State {
 
 impl RowAggregate for Top {
     type State = State;
-    const LARGE: bool = true;
     type Input<'a> = (&'a Vector, Option<Unsigned<'a>>, RefCell<Vec<u8>>);
 
     fn result_type(&self) -> DataType {

@@ -12,9 +12,6 @@ use std::sync::Arc;
 pub trait RowAggregate: Send + Sync + 'static {
     type State: Send + 'static;
 
-    /// Are states so large that those of many groups do not fit the cache? Rows of a block are then added group by group.
-    const LARGE: bool = false;
-
     /// The arguments of a block, looked at once so that rows need no dispatch. Must cost nothing per row.
     type Input<'a>;
 
@@ -117,12 +114,6 @@ impl<A: RowAggregate> States for StateVec<A> {
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
         let input = self.aggregate.input(args)?;
-        if A::LARGE && are_worth_sorting(groups.len(), self.states.len()) {
-            return each_group(groups, self.states.len(), |group, rows| {
-                let state = &mut self.states[group];
-                rows.iter().try_for_each(|&row| self.aggregate.add(state, &input, row as usize))
-            });
-        }
         for (row, &group) in groups.iter().enumerate() {
             self.aggregate.add(&mut self.states[group as usize], &input, row)?;
         }
@@ -174,68 +165,10 @@ impl<A: RowAggregate> States for StateVec<A> {
     }
 }
 
-/// States of so few groups fit the cache whatever they are.
-const FEW_STATES: usize = 64;
-
-/// Rows that a group must have on average, so that sorting rows by groups costs less than it saves.
-const ROWS_OF_GROUP: usize = 4;
-
-/// Do large states of so many groups gain from the rows of a block being sorted by group?
-pub fn are_worth_sorting(n_rows: usize, n_states: usize) -> bool {
-    n_states > FEW_STATES && n_rows >= n_states * ROWS_OF_GROUP
-}
-
-/// Calls `f` with each group that has rows and with its rows, in the order in which they stand.
-pub fn each_group(
-    groups: &[u32],
-    n_groups: usize,
-    mut f: impl FnMut(usize, &[u32]) -> Result<()>,
-) -> Result<()> {
-    // Where the next row of each group goes; in the end, where the group ends.
-    let mut places = vec![0u32; n_groups];
-    groups.iter().for_each(|&group| places[group as usize] += 1);
-    let mut start = 0;
-    for place in &mut places {
-        start += std::mem::replace(place, start);
-    }
-    let mut rows = vec![0u32; groups.len()];
-    for (row, &group) in groups.iter().enumerate() {
-        let place = &mut places[group as usize];
-        rows[*place as usize] = row as u32;
-        *place += 1;
-    }
-    let mut start = 0;
-    for (group, end) in places.into_iter().enumerate() {
-        let of_group = &rows[start..end as usize];
-        start = end as usize;
-        if !of_group.is_empty() {
-            f(group, of_group)?;
-        }
-    }
-    Ok(())
-}
-
 /// The states as the concrete type of the same aggregate.
 pub fn same_states<S: States + 'static>(other: &mut dyn States) -> Result<&mut S> {
     other
         .as_any()
         .downcast_mut()
         .ok_or_else(|| err!(LOGICAL_ERROR, "Aggregate states of different functions cannot be merged"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_come_group_by_group_in_their_order() {
-        let groups = [3, 1, 3, 0, 1, 3];
-        let mut seen = Vec::new();
-        let all = each_group(&groups, 5, |group, rows| {
-            seen.push((group, rows.to_vec()));
-            Ok(())
-        });
-        assert!(all.is_ok());
-        assert_eq!(seen, [(0, vec![3]), (1, vec![1, 4]), (3, vec![0, 2, 5])]);
-    }
 }

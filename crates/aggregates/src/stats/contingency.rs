@@ -176,7 +176,6 @@ impl Pairs {
 
 impl RowAggregate for Pairs {
     type State = Table;
-    const LARGE: bool = true;
     type Input<'a> = &'a [Vector];
 
     fn result_type(&self) -> DataType {

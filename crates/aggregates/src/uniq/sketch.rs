@@ -3,7 +3,7 @@
 use crate::uniq::words::Words;
 use chalet_base::Result;
 use chalet_columns::Vector;
-use chalet_function_api::states::{are_worth_sorting, each_group, same_states};
+use chalet_function_api::states::same_states;
 use chalet_function_api::{Aggregate, Argument, States};
 use chalet_types::DataType;
 use std::any::Any;
@@ -64,14 +64,6 @@ impl<S: Sketch> States for Sketches<S> {
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
         let (plan, sketches) = (&self.plan, &mut self.sketches);
-        if are_worth_sorting(groups.len(), sketches.len()) {
-            let mut words = vec![0; groups.len()];
-            self.words.for_each(args, 0..groups.len(), |row, word| words[row] = word);
-            return each_group(groups, sketches.len(), |group, rows| {
-                rows.iter().for_each(|&row| sketches[group].insert(plan, words[row as usize]));
-                Ok(())
-            });
-        }
         self.words.for_each(args, 0..groups.len(), |row, word| {
             sketches[groups[row] as usize].insert(plan, word);
         });
