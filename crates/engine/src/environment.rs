@@ -4,7 +4,9 @@ use crate::query_context::QueryContext;
 use crate::replacement_query::ReplacementQuery;
 use crate::system::names::is_system;
 use crate::tables::Named;
-use crate::{explain, made_table, plan_optimizer, table_functions, tables, written_settings};
+use crate::{
+    explain, explain_indexes, made_table, plan_optimizer, table_functions, tables, written_settings,
+};
 use chalet_base::{Error, Result, bail, err};
 use chalet_binder::{BinderSettings, Environment, TableArgument};
 use chalet_columns::Block;
@@ -100,6 +102,10 @@ impl Environment for QueryContext {
         else {
             bail!(BAD_ARGUMENTS, "Table function viewExplain explains queries, not {statement}");
         };
+        if explain.kind == ast::ExplainKind::Estimate {
+            let rows = explain::estimate(&explain.statement, self)?;
+            return made_table::made("ViewExplain", &explain_indexes::estimate_header(), rows);
+        }
         let text = explain::run(explain, self)?;
         let lines = text.lines().map(|line| vec![Value::string(line)]);
         made_table::made("ViewExplain", &[("explain", DataType::String)], lines)

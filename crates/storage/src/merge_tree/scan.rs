@@ -389,6 +389,7 @@ impl Shared {
                 self.progress().skipped_rows.fetch_add(pruned, Relaxed);
                 if rows.is_empty() {
                     state.pruned_parts += 1;
+                    events::count(Event::MergeTreePrunedParts);
                 } else {
                     state.units_read += 1;
                     state.resident = Some((part, rows));
