@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from chalet.lab.statistics import center, holm, rank_test, ratio
+from chalet.lab.statistics import center, holm, paired_ratio, rank_test, ratio, signed_rank_test
 from chalet.lab.verdict import DISCARD, INCONCLUSIVE, KEEP, VOID, Rules, judge, judge_all, of_file
 
 
@@ -37,6 +37,41 @@ def test_the_rank_test_is_scipys(one, other):
     theirs = stats.mannwhitneyu(one, other, alternative="two-sided", method=method).pvalue
     assert rank_test(one, other) == pytest.approx(1.0 if theirs != theirs else theirs, rel=1e-9, abs=1e-12)
     assert rank_test(one, other) == rank_test(other, one)
+
+
+DIFFERENCES = [
+    [1.0, -2.0, 3.0, 4.5, -0.5],
+    [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5],
+    [1.0, -1.0, 2.0, 2.0, 0.0, 3.0, -2.0] * 3,
+    drawn(random.Random(8), 40, 1, 3),
+    drawn(random.Random(9), 17, 0, 3),
+]
+
+
+@pytest.mark.parametrize("differences", DIFFERENCES)
+def test_the_signed_rank_test_is_scipys(differences):
+    stats = importlib.import_module("scipy.stats")
+    sizes = [abs(difference) for difference in differences if difference]
+    exact = len(sizes) <= 20 and len(set(sizes)) == len(sizes)
+    theirs = stats.wilcoxon(differences, zero_method="wilcox", correction=False, method="exact" if exact else "approx").pvalue
+    assert signed_rank_test(differences) == pytest.approx(theirs, rel=1e-9)
+    assert signed_rank_test([-difference for difference in differences]) == pytest.approx(theirs, rel=1e-9)
+    assert signed_rank_test([0.0, 0.0]) == 1.0
+
+
+def test_pairs_do_not_mind_what_slows_both():
+    generator = random.Random(10)
+    # The machine takes between one and three times as long; the experiment 3 % longer.
+    slowness = [generator.uniform(1, 3) for _ in range(40)]
+    one = [s * generator.gauss(100, 1) for s in slowness]
+    other = [s * generator.gauss(103, 1) for s in slowness]
+    found = paired_ratio(one, other)
+    assert 1.02 < found.low < found.value < found.high < 1.04
+    assert not judge("seconds", one, other).is_worse
+    assert judge("seconds", one, other, paired=True).is_worse
+    # Another number of runs on each side, or a value that has no logarithm: no pairs.
+    assert judge("seconds", one, other[:39], paired=True).ratio == ratio(one, other[:39])
+    assert judge("seconds", [0.0, *one], [1.0, *other], paired=True).ratio == ratio([0.0, *one], [1.0, *other])
 
 
 def test_the_center_is_scipys_trimmed_mean():

@@ -33,7 +33,7 @@ def calibrated(experiments: int, pairs: int, slowdown: float, seed: int = 1) -> 
         for _ in range(pairs):
             for side in generator.sample((0, 1), 2):
                 samples[side].append(_longer(connection, sql, usual * slowdown if side else 0.0))
-        verdicts.append(judge("seconds", *samples, Rules()))
+        verdicts.append(judge("seconds", *samples, Rules(), paired=True))
     return verdicts
 
 

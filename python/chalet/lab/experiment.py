@@ -22,8 +22,8 @@ from pathlib import Path
 from . import machine, profiles, report, revisions
 from .measured import Run, run
 from .spec import Spec, Variant
-from .statistics import Ratio, ratio
-from .verdict import VOID, Verdict, judge_all
+from .statistics import Ratio
+from .verdict import VOID, Verdict, judge_all, ratio_of
 
 # What takes a variant and a limit of seconds, and says what a run took. Tests put something else here.
 Measure = Callable[[Variant, float], Run]
@@ -103,7 +103,7 @@ def _noise(outcome: Outcome, measure: Measure, log: _Log, tell: Callable[[str], 
         outcome.noise.append(_once_more(spec.baseline, spec, measure, log, "noise"))
     values = [one.metrics[spec.metric] for one in outcome.noise]
     if len(values) >= 4:
-        found = ratio(values[::2], values[1::2])
+        found = ratio_of(values[::2], values[1::2], paired=True)
         outcome.noise_floor = abs(found.value - 1)
         tell(f"{spec.baseline.name} against itself: {found}")
 
@@ -135,7 +135,7 @@ def _is_enough(outcome: Outcome) -> bool:
 
 def _ratio(outcome: Outcome, variant: Variant) -> Ratio:
     spec = outcome.spec
-    return ratio(outcome.values(spec.baseline.name, spec.metric), outcome.values(variant.name, spec.metric))
+    return ratio_of(outcome.values(spec.baseline.name, spec.metric), outcome.values(variant.name, spec.metric), paired=True)
 
 
 def _judge(outcome: Outcome) -> None:
@@ -150,6 +150,7 @@ def _judge(outcome: Outcome) -> None:
         outcome.verdicts[variant.name] = judge_all(
             samples,
             spec.rules,
+            paired=True,
             higher_is_better=spec.better == "higher",
             noise_floor=outcome.noise_floor,
             counter_moved=_counter_moved(outcome),

@@ -58,6 +58,28 @@ def ratio(baseline: Sequence[float], experiment: Sequence[float], seed: int = SE
     return Ratio(value, *interval(drawn, seed))
 
 
+def are_pairs(baseline: Sequence[float], experiment: Sequence[float]) -> bool:
+    """May the runs be compared pair by pair, in logarithms?"""
+    return len(baseline) == len(experiment) > 1 and min(*baseline, *experiment) > 0
+
+
+def paired_ratio(baseline: Sequence[float], experiment: Sequence[float], seed: int = SEED) -> Ratio:
+    """The same where runs were taken in turns: the center of the ratios of neighbours, which what slows both leaves as it is.
+
+    In logarithms, so that a ratio and its inverse weigh alike; the bootstrap draws pairs.
+    """
+    logs = _log_ratios(baseline, experiment)
+
+    def drawn(dice: random.Random) -> float:
+        return math.exp(center(dice.choices(logs, k=len(logs))))
+
+    return Ratio(math.exp(center(logs)), *interval(drawn, seed))
+
+
+def _log_ratios(baseline: Sequence[float], experiment: Sequence[float]) -> list[float]:
+    return [math.log(new / base) for base, new in zip(baseline, experiment)]
+
+
 def interval(drawn: Callable[[random.Random], float], seed: int = SEED) -> tuple[float, float]:
     """Where the middle 95 % of a measure lie that is drawn again and again. The same runs give the same interval."""
     dice = random.Random(seed)
@@ -99,6 +121,37 @@ def rank_test(one: Sequence[float], other: Sequence[float]) -> float:
         return 1.0
     z = (abs(u - n * m / 2) - 0.5) / math.sqrt(spread)
     return min(1.0, math.erfc(z / math.sqrt(2)))
+
+
+def paired_rank_test(baseline: Sequence[float], experiment: Sequence[float]) -> float:
+    """The two-sided p-value of the signed-rank test on the ratios of neighbours (Wilcoxon 1945)."""
+    return signed_rank_test(_log_ratios(baseline, experiment))
+
+
+def signed_rank_test(differences: Sequence[float]) -> float:
+    """The two-sided p-value of the hypothesis that differences lie evenly around zero; zeros do not count.
+
+    Exact for small samples without ties, else by the normal approximation with correction for ties.
+    """
+    counted = [difference for difference in differences if difference]
+    n = len(counted)
+    if not n:
+        return 1.0
+    ranks, ties = _ranks([abs(difference) for difference in counted])
+    w = sum(rank for rank, difference in zip(ranks, counted) if difference > 0)
+    if not ties and n <= MOST_EXACT:
+        return _exact_signed(min(w, n * (n + 1) / 2 - w), n)
+    spread = math.sqrt((n * (n + 1) * (2 * n + 1) - sum(t**3 - t for t in ties) / 2) / 24)
+    return math.erfc(abs(w - n * (n + 1) / 4) / spread / math.sqrt(2)) if spread else 1.0
+
+
+def _exact_signed(w: float, n: int) -> float:
+    """How likely a sum of positive ranks this small or smaller is, on either side, by counting the choices of signs."""
+    ways = [1] + [0] * (n * (n + 1) // 2)
+    for rank in range(1, n + 1):
+        for total in range(len(ways) - 1, rank - 1, -1):
+            ways[total] += ways[total - rank]
+    return min(1.0, 2 * sum(ways[: int(w) + 1]) / 2**n)
 
 
 def _ranks(values: Sequence[float]) -> tuple[list[float], list[int]]:

@@ -21,7 +21,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from .statistics import Ratio, center, holm, rank_test, ratio, spread
+from .statistics import (
+    Ratio,
+    are_pairs,
+    center,
+    holm,
+    paired_rank_test,
+    paired_ratio,
+    rank_test,
+    ratio,
+    spread,
+)
 
 KEEP, DISCARD, INCONCLUSIVE, VOID = "KEEP", "DISCARD", "INCONCLUSIVE", "VOID"
 
@@ -71,18 +81,21 @@ def judge(
     rules: Rules | None = None,
     *,
     higher_is_better: bool = False,
+    paired: bool = False,
     p_value: float | None = None,
     noise_floor: float = 0.0,
     counter_moved: bool | None = None,
     answers_equal: bool = True,
 ) -> Verdict:
-    """The verdict on one metric. `p_value` is given where it was corrected for several metrics."""
+    """The verdict on one metric. With `paired` the runs of one place in both lists were neighbours in time. `p_value` is given where
+    it was corrected for several metrics.
+    """
     rules = rules or Rules()
     runs = (len(baseline), len(experiment))
     if not baseline or not experiment:
         return Verdict(INCONCLUSIVE, "a side has no runs", metric, runs=runs)
-    found = ratio(baseline, experiment)
-    p = rank_test(baseline, experiment) if p_value is None else p_value
+    found = ratio_of(baseline, experiment, paired)
+    p = _p_value(baseline, experiment, paired) if p_value is None else p_value
 
     def say(verdict: str, why: str, is_worse: bool = False) -> Verdict:
         return Verdict(verdict, why, metric, found, p, is_worse, runs)
@@ -110,13 +123,27 @@ def judge(
     return say(INCONCLUSIVE, f"between {1 - low:.1%} better and {high - 1:.1%} worse: more runs are needed")
 
 
+def ratio_of(baseline: Sequence[float], experiment: Sequence[float], paired: bool) -> Ratio:
+    """By pairs where the runs are some."""
+    return (paired_ratio if paired and are_pairs(baseline, experiment) else ratio)(baseline, experiment)
+
+
+def _p_value(baseline: Sequence[float], experiment: Sequence[float], paired: bool) -> float:
+    return (paired_rank_test if paired and are_pairs(baseline, experiment) else rank_test)(baseline, experiment)
+
+
 def judge_all(
-    samples: Mapping[str, tuple[Sequence[float], Sequence[float]]], rules: Rules | None = None, **known: Any
+    samples: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    rules: Rules | None = None,
+    *,
+    paired: bool = False,
+    **known: Any,
 ) -> dict[str, Verdict]:
     """The verdicts on several metrics, with p-values corrected for their number."""
-    corrected = holm([rank_test(*pair) for pair in samples.values()])
+    corrected = holm([_p_value(*pair, paired) for pair in samples.values()])
     return {
-        metric: judge(metric, *pair, rules, p_value=p, **known) for (metric, pair), p in zip(samples.items(), corrected)
+        metric: judge(metric, *pair, rules, paired=paired, p_value=p, **known)
+        for (metric, pair), p in zip(samples.items(), corrected)
     }
 
 
