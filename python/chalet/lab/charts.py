@@ -41,7 +41,8 @@ def speed_ups(lines: Mapping[str, Mapping[int, float]]) -> str:
     span = max(max(threads, default=1) - 1, 1)
     x = lambda n: left + (n - 1) / span * size  # noqa: E731
     y = lambda speed: top + size - (speed - min(1.0, most)) / max(most - 1.0, 1e-9) * size  # noqa: E731
-    parts = _begun(top + size + 60)
+    # The legend may be longer than the chart is high.
+    parts = _begun(max(top + size + 60, top + 17 * len(lines) + 20))
     parts.append(f'<rect x="{left}" y="{top}" width="{size}" height="{size}" fill="none" stroke="#444"/>')
     for n in threads:
         parts.append(f'<text x="{x(n):.1f}" y="{top + size + 18}" text-anchor="middle">{n}</text>')
