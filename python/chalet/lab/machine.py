@@ -118,8 +118,8 @@ class Memory:
 
 def memory(pid: int) -> Memory:
     """Of a process; zeros where it has ended."""
-    status = f"/proc/{pid}/status"
-    peak, now, own, shared = (_megabytes(_field(status, name)) or 0.0 for name in ("VmHWM", "VmRSS", "RssAnon", "RssShmem"))
+    known = _fields(f"/proc/{pid}/status")
+    peak, now, own, shared = (_megabytes(known.get(name, "")) or 0.0 for name in ("VmHWM", "VmRSS", "RssAnon", "RssShmem"))
     return Memory(peak, now, own + shared)
 
 
@@ -148,12 +148,17 @@ def drop_page_cache(files: Iterable[Path]) -> None:
 
 
 def _field(path: str, name: str) -> str:
-    """The first value of a name in a file of `name: value` lines; empty where there is none."""
+    """A value of a file as below; empty where there is none."""
+    return _fields(path).get(name, "")
+
+
+def _fields(path: str) -> dict[str, str]:
+    """The values of a file of `name: value` lines, by name; the first of each."""
     try:
         lines = Path(path).read_text().splitlines()
     except OSError:
-        return ""
-    return next((value.strip() for key, _, value in (line.partition(":") for line in lines) if key.strip() == name), "")
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in reversed(lines))}
 
 
 def _megabytes(text: str) -> float | None:
