@@ -57,12 +57,15 @@ class ServerRows(Relation):
         tables: dict[str, Any] | None,
         timeout: float | None,
         steps: Callable[[], Awaitable[_Steps]] | None = None,
+        waits: bool = False,
     ) -> None:
         self._server = server
         self._connection = connection
         self._text, self._params, self._tables, self._timeout = text, params, tables, timeout
         # Makes the query of the last step; none where there is none.
         self._steps = steps
+        # Does making it wait for rows of a server, or of another database?
+        self._waits = waits
         # The answer that `fetchone` and `fetchmany` take rows of.
         self._fetched: Result | None = None
         # For those who take it for a coroutine.
@@ -78,12 +81,14 @@ class ServerRows(Relation):
 
     def _relation(self) -> _Steps:
         """As a table of another query."""
-        making = self._query_of()
-        try:
-            making.send(None)
-        except StopIteration as made:
-            return made.value
-        making.close()
+        # Nothing may be asked here, where nobody awaits the answer.
+        if not self._waits:
+            making = self._query_of()
+            try:
+                making.send(None)
+            except StopIteration as made:
+                return made.value
+            making.close()
         raise ProgrammingError("its columns are not known before it is awaited")
 
     async def _about(self, query: str, format: str | None = None) -> Any:
@@ -95,16 +100,20 @@ class ServerRows(Relation):
         return await self._about(f"SELECT * FROM {_ITSELF} LIMIT 0")
 
     def _step(self, name: str, *args: Any, **kwargs: Any) -> ServerRows:
+        asks_columns = name in ("describe", "summarize")
+        others = [other for other in args if isinstance(other, Relation)]
+        waits = asks_columns or any(other._waits if isinstance(other, ServerRows) else True for other in [self, *others])
+
         async def made() -> _Steps:
             given = [await _table(other) for other in args]
             under = await self._query_of()
-            if name in ("describe", "summarize"):
+            if asks_columns:
                 header = await self._header()
                 under._outline = (header.columns, header.types, under._outline[2])
             return getattr(under, name)(*given, **kwargs)
 
         text = f"{self._text}.{name}({', '.join(map(_shown, args))})"
-        return ServerRows(self._server, self._connection, text, None, None, self._timeout, made)
+        return ServerRows(self._server, self._connection, text, None, None, self._timeout, made, waits)
 
     # --- to be awaited ----------------------------------------------------------------------------------------------
 
