@@ -15,10 +15,13 @@ import math
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from answers import same_rows
 from processes import CannotStart, Process
-from summary import geometric_mean
+
+from chalet.lab.contest import Times, take_turns
+from chalet.lab.statistics import geometric_mean
 
 SERVER = Path(__file__).with_name("frames_engines.py")
 KINDS = ["numpy", "nullable", "arrow", "polars"]
@@ -69,25 +72,15 @@ def statement(engine: str, sql: str) -> str:
     return sql
 
 
-def measured(processes: dict[str, Process], sql: str, rounds: int) -> tuple[dict[str, float], dict[str, list], dict[str, str]]:
-    best: dict[str, float] = {}
-    rows: dict[str, list] = {}
-    errors: dict[str, str] = {}
-    names = list(processes)
-    # The first round does not count.
-    for turn in range(rounds + 1):
-        at = turn % len(names)
-        for name in names[at:] + names[:at]:
-            if name in errors:
-                continue
-            reply = processes[name].request({"sql": statement(name, sql)})
-            if "error" in reply:
-                errors[name] = reply["error"]
-                continue
-            rows[name] = reply["rows"]
-            if turn:
-                best[name] = min(best.get(name, math.inf), reply["seconds"])
-    return best, rows, errors
+def measured(processes: dict[str, Process], sql: str, rounds: int) -> dict[str, Times]:
+    times = {name: Times() for name in processes}
+
+    def ask(name: str) -> dict[str, Any]:
+        reply = processes[name].ask({"sql": statement(name, sql)})
+        return {**reply, "told": reply.get("rows")}
+
+    take_turns(times, ask, rounds)
+    return times
 
 
 def main() -> int:
@@ -109,7 +102,7 @@ def main() -> int:
     kept, slow, different = [], [], 0
     for kind in options.kinds.split(","):
         for name, process in processes.items():
-            reply = process.request({"kind": kind, "rows": options.rows})
+            reply = process.ask({"kind": kind, "rows": options.rows})
             if "error" in reply:
                 raise CannotStart(f"{name}: {reply['error']}")
         print(f"\n{kind + ', ms':18}" + "".join(f"{name:>10}" for name in names) + "     ratio")
@@ -117,7 +110,10 @@ def main() -> int:
         for title, sql in STATEMENTS.items():
             if not re.search(options.only, title):
                 continue
-            best, rows, errors = measured(processes, sql, options.rounds)
+            found = measured(processes, sql, options.rounds)
+            best = {name: one.best for name, one in found.items() if math.isfinite(one.best)}
+            rows = {name: one.told for name, one in found.items() if one.told is not None}
+            errors = {name: one.error for name, one in found.items() if one.error}
             ours, peers = best.get(names[0], math.nan), [best[name] for name in names[1:] if name in best]
             ratio = ours / min(peers) if peers else math.nan
             differing = [name for name in rows if names[0] in rows and not same_rows(rows[name], rows[names[0]])]

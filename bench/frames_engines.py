@@ -1,6 +1,6 @@
 """The side of an engine in frames.py: has the frame ready and times statements over it.
 
-  frames_engines.py NAME THREADS pinned|free
+  frames_engines.py NAME THREADS
 
 A request is one JSON a line on stdin, an answer one JSON a line on stdout: {"kind": ..., "rows": ...} makes the frame (not timed),
 {"sql": ...} asks a statement over `frame` and gives its seconds and its first rows.
@@ -78,28 +78,29 @@ class Engine:
         raise NotImplementedError
 
 
-class Chalet(Engine):
+class ClickHouseLike(Engine):
+    """chalet and the kernel."""
+
+    module = ""
+
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        import chalet
-
-        self.version = chalet.__version__
-        self.connection = chalet.connect(":memory:")
+        module = __import__(self.module)
+        self.version = module.__version__
+        self.connection = module.connect(":memory:")
         self.connection.query(f"SET max_threads = {threads}")
+
+
+class Chalet(ClickHouseLike):
+    module = "chalet"
 
     def run(self, sql: str) -> Any:
         frame = self.frame  # noqa: F841
         return self.connection.query(sql, "DataFrame")
 
 
-class Chdb(Engine):
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads)
-        import chdb
-
-        self.version = chdb.__version__
-        self.connection = chdb.connect(":memory:")
-        self.connection.query(f"SET max_threads = {threads}")
+class Chdb(ClickHouseLike):
+    module = "chdb"
 
     def run(self, sql: str) -> Any:
         frame = self.frame  # noqa: F841

@@ -22,26 +22,38 @@ use std::sync::Arc;
 
 /// Whether an object is a table.
 pub fn is_table(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = object.py();
-    let described =
-        py.import(intern!(py, "chalet._sources"))?.call_method1(intern!(py, "describe"), (object,))?;
-    Ok(!described.is_none())
+    Ok(!described(object)?.is_none())
 }
 
-/// The table that an object is to a caller; none if it is no table.
-pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Result<Option<Arc<dyn Table>>> {
-    let described = py
-        .import(intern!(py, "chalet._sources"))
-        .and_then(|module| module.call_method1(intern!(py, "describe"), (object,)))
-        .map_err(|e| raised(py, &e))?;
+/// What Python's side says of an object: None if it is no table, else a tuple that begins with its kind.
+fn described<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    py.import(intern!(py, "chalet._sources"))?.call_method1(intern!(py, "describe"), (object,))
+}
+
+/// The same of a table: the tuple, and whether it is of a query that has not run.
+fn table_described<'py>(
+    py: Python<'py>,
+    object: &Bound<'py, PyAny>,
+) -> Result<Option<(Bound<'py, PyTuple>, bool)>> {
+    let described = described(object).map_err(|e| raised(py, &e))?;
     if described.is_none() {
         return Ok(None);
     }
     let source = described.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
-    if part::<String>(&source, 0)? == "relation" {
-        return relation::table(py, object, &source, caller).map(Some);
+    let is_relation = part::<String>(&source, 0)? == "relation";
+    Ok(Some((source, is_relation)))
+}
+
+/// The table that an object is to a caller; none if it is no table.
+pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Result<Option<Arc<dyn Table>>> {
+    match table_described(py, object)? {
+        None => Ok(None),
+        Some((source, true)) => relation::table(py, object, &source, caller).map(Some),
+        Some((source, false)) => {
+            Ok(Some(Arc::new(ReplacementTable::new(source_of(py, &source, caller.borrowed())?))))
+        }
     }
-    Ok(Some(Arc::new(ReplacementTable::new(source_of(py, &source, caller.borrowed())?))))
 }
 
 /// The columns that an object has; none if it is no table, or a query that has not run.
@@ -50,18 +62,10 @@ pub fn source(
     object: &Bound<'_, PyAny>,
     borrowed: &Arc<BorrowedMemory>,
 ) -> Result<Option<Arc<dyn Source>>> {
-    let described = py
-        .import(intern!(py, "chalet._sources"))
-        .and_then(|module| module.call_method1(intern!(py, "describe"), (object,)))
-        .map_err(|e| raised(py, &e))?;
-    if described.is_none() {
-        return Ok(None);
+    match table_described(py, object)? {
+        Some((source, false)) => source_of(py, &source, borrowed).map(Some),
+        _ => Ok(None),
     }
-    let source = described.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
-    if part::<String>(&source, 0)? == "relation" {
-        return Ok(None);
-    }
-    source_of(py, &source, borrowed).map(Some)
 }
 
 fn source_of(
