@@ -101,6 +101,7 @@ events! {
     AggregationRunsInOrder: "Runs of rows that workers of GROUP BY kept apart, to merge their states in the order of rows",
     PartialAggregationRows: "Rows that aggregations in two steps took in the first of them",
     PartialAggregationGroups: "Rows that they put out",
+    SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
     RuntimeFilterBlocksProcessed: "Blocks that such filters tested",

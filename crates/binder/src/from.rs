@@ -372,6 +372,7 @@ impl SelectBinder<'_> {
             name,
             columns,
             filter: None,
+            selectivity: None,
             only_filtered: Vec::new(),
             only_lengths: Vec::new(),
             limit: None,

@@ -43,6 +43,9 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
         context: &ctx.functions,
         cast: &|expr, ty| chalet_binder::cast(ctx, expr, ty),
         call: &|name, args| chalet_binder::make_call(ctx, name, args),
+        count_passing: &|condition, scan, columns, block| {
+            chalet_exec::condition::count_passing(condition, scan, columns, block, &ctx.functions)
+        },
         is_off: &is_off,
         // 0: however many.
         most_fetched_rows: most_fetched_rows.filter(|&n| n > 0).unwrap_or(u64::MAX),
@@ -104,6 +107,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
         "join_order" => {
             return settings.number("query_plan_optimize_join_order_limit").is_some_and(|limit| limit < 2);
         }
+        "sample_filters" => "use_statistics",
         "fold_empty_inputs" => "query_plan_short_circuit_constant_false_join",
         "remove_constant_keys" => "query_plan_remove_redundant_sorting",
         "push_down_limit" => "query_plan_push_down_limit",

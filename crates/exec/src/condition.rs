@@ -3,7 +3,10 @@
 //! Whatever the answer depends on beside the rows is in the text: functions, types, values with all their digits, the
 //! sets of IN, the session's changed settings and time zone. A condition that has no such text has no entry at all.
 
-use chalet_function_api::Volatility;
+use crate::expression::Program;
+use crate::in_sets;
+use chalet_columns::Block;
+use chalet_function_api::{Context, Volatility};
 use chalet_plan::{ColumnId, Expr, ScanNode, SetSource};
 use chalet_types::Value;
 use std::fmt::Write;
@@ -20,6 +23,22 @@ pub(crate) fn text(filter: &Expr, scan: &ScanNode, session: &str) -> Option<Arc<
     writer.expr(filter)?;
     writer.out.push_str(session);
     Some(writer.out.into())
+}
+
+/// How many rows of a block of these columns of a scan meet a condition. `None` for a condition that may answer differently another time,
+/// or fails.
+pub fn count_passing(
+    condition: &Expr,
+    scan: &ScanNode,
+    columns: &[ColumnId],
+    block: &Block,
+    functions: &Arc<Context>,
+) -> Option<usize> {
+    text(condition, scan, "")?;
+    in_sets::of(condition).iter().all(|set| in_sets::build_constants(set)).then_some(())?;
+    let layout = columns.iter().enumerate().map(|(at, id)| (*id, at)).collect();
+    let passing = Program::new(&[condition], &layout, functions).ok()?.mask(block).ok()?;
+    Some(passing.count_set_bits())
 }
 
 struct Writer<'a> {

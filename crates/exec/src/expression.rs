@@ -1,7 +1,7 @@
 //! Bound expressions as programs over blocks: equal sub-expressions are computed once, lazy branches only for the rows
 //! that need them.
 
-use crate::row_set::RowSet;
+use crate::in_sets;
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, BooleanBuffer, Column, Data, Vector};
@@ -380,12 +380,7 @@ fn nulls(column: &Column) -> BooleanBuffer {
 }
 
 fn find_in_set(expr: &InExpr, needles: &[Column], n_rows: usize) -> Result<Column> {
-    let set = expr
-        .set
-        .built
-        .get()
-        .and_then(|set| set.downcast_ref::<RowSet>())
-        .ok_or_else(|| err!(LOGICAL_ERROR, "The set of IN is not built"))?;
+    let set = in_sets::built(&expr.set).ok_or_else(|| err!(LOGICAL_ERROR, "The set of IN is not built"))?;
     // One dictionary: each distinct value is looked up once.
     if let [Column::Dict { codes, values }] = needles
         && values.len() <= n_rows

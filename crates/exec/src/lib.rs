@@ -25,13 +25,14 @@
 //! - [`result`]: running a whole plan
 
 mod aggregate_from_statistics;
-mod condition;
+pub mod condition;
 pub mod context;
 pub mod control;
 pub mod explain;
 pub mod expression;
 mod filter_stages;
 mod hash_table;
+mod in_sets;
 mod join_bounds;
 pub mod operators;
 pub mod physical_planner;

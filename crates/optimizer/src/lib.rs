@@ -16,6 +16,7 @@
 //! - [`share_common_tables`]: common table expressions that are used more than once run once
 //! - [`push_down_filter`]: conditions move towards the tables
 //! - [`push_down_limit`]: limits become limits of sorts, scans and aggregates
+//! - [`sample_filters`]: conditions that nobody can estimate are tried on a few rows
 //! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
 //! - [`inner_to_semi_join`]: inner joins are semi joins where nobody counts rows
 //! - [`eager_aggregation`]: rows are grouped before a join
@@ -43,6 +44,7 @@ mod reduce_group_keys;
 mod remove_constant_keys;
 mod rewriter;
 pub mod rules;
+mod sample_filters;
 mod share_common_tables;
 mod single_distinct_to_group_by;
 mod sum_of_shifted;

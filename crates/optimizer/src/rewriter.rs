@@ -2,8 +2,9 @@
 
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail};
+use chalet_columns::Block;
 use chalet_function_api::Context;
-use chalet_plan::{CommonTableId, Expr, IdSource, JoinKey, Plan, SharedPlan};
+use chalet_plan::{ColumnId, CommonTableId, Expr, IdSource, JoinKey, Plan, ScanNode, SharedPlan};
 use chalet_types::{DataType, supertype};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,9 @@ pub enum JoinSides {
     Swapped,
 }
 
+/// Tries a condition on some rows of a table.
+pub type CountPassing<'a> = dyn Fn(&Expr, &ScanNode, &[ColumnId], &Block) -> Option<usize> + 'a;
+
 /// What rules make new things with.
 pub struct Rewriter<'a> {
     pub ids: &'a IdSource,
@@ -27,6 +31,8 @@ pub struct Rewriter<'a> {
     pub cast: &'a dyn Fn(Expr, &DataType) -> Result<Expr>,
     /// Calls a scalar function, by its name.
     pub call: &'a dyn Fn(&str, Vec<Expr>) -> Result<Expr>,
+    /// How many rows of a block of some columns of a scan meet a condition; `None` for conditions that may not be tried.
+    pub count_passing: &'a CountPassing<'a>,
     /// Is a rule switched off, by its name?
     pub is_off: &'a dyn Fn(&str) -> bool,
     /// Columns are fetched late for no more rows than these.

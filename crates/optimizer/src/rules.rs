@@ -5,7 +5,7 @@ use crate::{
     cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
     grouping_sets_over_groups, inner_to_semi_join, join_order, late_materialization, merge_projections,
     min_max_through_cast, only_lengths, outer_join_to_inner, prune_columns, push_down_filter,
-    push_down_limit, reduce_group_keys, remove_constant_keys, share_common_tables,
+    push_down_limit, reduce_group_keys, remove_constant_keys, sample_filters, share_common_tables,
     single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
 };
 use chalet_base::{Result, ensure};
@@ -111,6 +111,11 @@ pub const RULES: &[Rule] = &[
         name: "prune_columns",
         reason: "the rules before may have made columns needless",
         apply: prune_columns::apply,
+    },
+    Rule {
+        name: sample_filters::NAME,
+        reason: "the order of joins depends on what conditions leave",
+        apply: sample_filters::apply,
     },
     Rule {
         name: "join_order",

@@ -46,6 +46,8 @@ pub struct ScanNode {
     pub columns: Vec<(usize, Field)>,
     /// Conditions that are pushed here; every row that is put out meets them.
     pub filter: Option<Expr>,
+    /// Which part of the rows passes the filter, where a sample was asked. For choices between plans alone.
+    pub selectivity: Option<f64>,
     /// Columns that nobody reads but the filter: they may come with any values.
     pub only_filtered: Vec<ColumnId>,
     /// Columns of strings of which only the lengths are read: they may come with any bytes.

@@ -6,6 +6,7 @@ use crate::file_rows::FileRows;
 use crate::file_statistics;
 use crate::mapped::{cannot_open, mapped};
 use crate::row_ids;
+use crate::samples;
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
@@ -301,6 +302,27 @@ impl Table for FileTable {
         let of = |column: &usize| own.iter().position(|c| c == column).map(|at| found.columns[at].clone());
         let columns = columns.iter().map(|column| of(column).unwrap_or_default()).collect();
         Some(TableStatistics { rows: found.rows, columns })
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        if !self.has_row_ids() || columns.is_empty() || columns.iter().any(|&c| c >= self.structure.len()) {
+            return Ok(None);
+        }
+        let (wanted, _) = split(&self.schema(), self.structure.len(), columns);
+        let request = ScanRequest { columns: columns.to_vec(), with_row_ids: true, ..ScanRequest::default() };
+        let shared = self.files_scan(&request)?.shared;
+        let step = self.files.len().div_ceil(samples::MAX_SOURCES).max(1);
+        let mut blocks = Vec::new();
+        for file in self.files.iter().step_by(step) {
+            let input = open_input(file, self.compression.as_deref())?;
+            let types = wanted.iter().map(|&c| format!("{c}:{} ", self.structure[c].1));
+            blocks.push(samples::kept(input.identity(), types.collect(), || {
+                let scan =
+                    self.format.open(input, shared.request.clone()).map_err(|e| e.context(in_file(file)))?;
+                samples::of_file(&*scan, wanted.clone(), None)
+            })?);
+        }
+        Ok(Some(Block::concat(&blocks)))
     }
 
     fn has_row_ids(&self) -> bool {

@@ -5,6 +5,7 @@ use crate::disk::TableFolder;
 use crate::file::{FileContext, FileTable};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, err};
+use chalet_columns::Block;
 use chalet_formats::{Format, Schema};
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,10 @@ impl Table for FileEngine {
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         self.file()?.scan(request)
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        self.file()?.sample(columns)
     }
 
     fn has_row_ids(&self) -> bool {

@@ -156,6 +156,10 @@ impl Table for KeyedTable {
         self.rows.statistics(columns)
     }
 
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        self.rows.sample(columns)
+    }
+
     fn folder(&self) -> Option<&Arc<TableFolder>> {
         self.rows.folder()
     }

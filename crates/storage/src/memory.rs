@@ -2,6 +2,7 @@
 
 use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
+use crate::samples;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use chalet_columns::{Block, Column};
@@ -71,6 +72,27 @@ impl Table for MemoryTable {
 
     fn total_rows(&self) -> Option<u64> {
         Some(self.snapshot().iter().map(|b| b.n_rows() as u64).sum())
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        let stored: Vec<usize> = self.schema.stored_positions();
+        let positions = columns.iter().map(|column| stored.iter().position(|at| at == column));
+        let Some(positions) = positions.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let blocks = self.snapshot();
+        let all_rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
+        let mut rows = &samples::row_numbers(all_rows, all_rows)[..];
+        let (mut sampled, mut first) = (Vec::new(), 0);
+        for block in blocks.iter() {
+            let end = first + block.n_rows() as u64;
+            let (here, behind) = rows.split_at(rows.partition_point(|&row| row < end));
+            if !here.is_empty() {
+                let here: Vec<u32> = here.iter().map(|row| (row - first) as u32).collect();
+                let columns = positions.iter().map(|&at| block.column(at).clone()).collect();
+                sampled.push(Block::new(columns, block.n_rows()).gather(&here));
+            }
+            (rows, first) = (behind, end);
+        }
+        Ok(Some(Block::concat(&sampled)))
     }
 
     fn total_bytes(&self) -> Option<u64> {

@@ -5,6 +5,7 @@ use crate::keyed::JoinEngine;
 use crate::merge_tree::TableKeys;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
+use chalet_columns::Block;
 use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
@@ -232,6 +233,12 @@ pub trait Table: Send + Sync {
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let rows = self.total_rows()?;
         Some(TableStatistics::of_rows(rows as f64, columns.len()))
+    }
+
+    /// Some rows from all over the table, of these columns (indexes into the schema), read at little cost; `None` where that cannot be.
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        let _ = columns;
+        Ok(None)
     }
 
     /// Bytes held, when known without reading.

@@ -191,6 +191,7 @@ impl Match {
             name: format!("{} ({})", by.scan.name, program.stored.name).into(),
             columns,
             filter: all_of(&self.conditions, ctx)?,
+            selectivity: None,
             only_filtered: Vec::new(),
             only_lengths: Vec::new(),
             limit: None,

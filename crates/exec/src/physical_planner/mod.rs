@@ -19,7 +19,7 @@ use crate::read_in_order::{OrderedBy, ScanOrder, scan_order};
 use crate::row_set::RowSet;
 use crate::runtime_filters::RuntimeFilters;
 use crate::spill::{Purpose, Threshold};
-use crate::{ExecContext, aggregate_from_statistics};
+use crate::{ExecContext, aggregate_from_statistics, in_sets};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
 use chalet_columns::{Block, Column, Vector};
@@ -640,38 +640,29 @@ impl PhysicalPlanner<'_> {
 
     /// Builds the sets of all IN of an expression that are not built yet.
     pub(crate) fn build_sets(&self, expr: &Expr) -> Result<()> {
-        let mut sets = Vec::new();
-        expr.visit(&mut |e| {
-            if let Expr::In(e) = e {
-                sets.push(e.set.clone());
-            }
-        });
-        for set in sets {
-            if set.built.get().is_some() {
-                continue;
-            }
-            let mut rows = RowSet::default();
-            let mut memory = Reservation::new(self.ctx.control.memory.clone());
-            match &set.source {
-                SetSource::Block(block) => rows.insert_block(block),
-                SetSource::Plan(plan) => {
-                    for block in crate::result::run_to_blocks(plan, self.ctx)? {
-                        self.ctx.control.check_with_interrupt()?;
-                        rows.insert_block(&block);
-                        memory.resize(rows.memory())?;
-                    }
-                }
+        for set in in_sets::of(expr) {
+            if let (false, SetSource::Plan(plan)) = (in_sets::build_constants(&set), &set.source) {
+                in_sets::keep(&set, self.rows_of_set(plan)?);
             }
             let most = self.ctx.settings.max_rows_in_set;
+            let rows = in_sets::built(&set).map_or(0, RowSet::len);
             chalet_base::ensure!(
-                most == 0 || rows.len() as u64 <= most,
+                most == 0 || rows as u64 <= most,
                 SET_SIZE_LIMIT_EXCEEDED,
-                "IN-set size limit exceeded. Limit for rows: {most}, current rows: {}",
-                rows.len()
+                "IN-set size limit exceeded. Limit for rows: {most}, current rows: {rows}"
             );
-            // Only one thread plans a statement: nobody else has set it.
-            let _ = set.built.set(Arc::new(rows));
         }
         Ok(())
+    }
+
+    fn rows_of_set(&self, plan: &Plan) -> Result<RowSet> {
+        let mut rows = RowSet::default();
+        let mut memory = Reservation::new(self.ctx.control.memory.clone());
+        for block in crate::result::run_to_blocks(plan, self.ctx)? {
+            self.ctx.control.check_with_interrupt()?;
+            rows.insert_block(&block);
+            memory.resize(rows.memory())?;
+        }
+        Ok(rows)
     }
 }

@@ -112,6 +112,11 @@ impl Estimate {
         selectivity::of(condition, self)
     }
 
+    /// Is a condition a comparison of a column whose bounds are known with a constant?
+    pub fn has_bounds_of(&self, condition: &Expr) -> bool {
+        selectivity::column_range(condition, self).is_some()
+    }
+
     pub fn n_columns(&self) -> usize {
         self.columns.len()
     }
@@ -221,7 +226,13 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
 }
 
 fn filtered(input: Estimate, condition: &Expr) -> Estimate {
-    let rows = input.rows * input.selectivity(condition);
+    let part = input.selectivity(condition);
+    filtered_to(input, condition, part)
+}
+
+/// The rows that meet a condition, which are this part of all.
+fn filtered_to(input: Estimate, condition: &Expr, part: f64) -> Estimate {
+    let rows = input.rows * part;
     let mut conjuncts = Vec::new();
     condition.clone().conjuncts(&mut conjuncts);
     let fixed: Vec<ColumnId> = conjuncts.iter().filter_map(fixed_by).collect();
@@ -243,7 +254,8 @@ fn fixed_by(condition: &Expr) -> Option<ColumnId> {
     }
 }
 
-fn scan(node: &ScanNode) -> Estimate {
+/// Of the rows of a table.
+pub(crate) fn scan(node: &ScanNode) -> Estimate {
     let positions: Vec<usize> = node.columns.iter().map(|c| c.0).collect();
     let known = node.table.statistics(&positions);
     let rows = known.as_ref().map_or(UNKNOWN_ROWS, |known| known.rows);
@@ -265,7 +277,10 @@ fn scan(node: &ScanNode) -> Estimate {
         all.columns.insert(field.id, column);
     }
     if let Some(filter) = &node.filter {
-        all = filtered(all, filter);
+        all = match node.selectivity {
+            Some(part) => filtered_to(all, filter, part),
+            None => filtered(all, filter),
+        };
     }
     match node.limit {
         Some(limit) => {

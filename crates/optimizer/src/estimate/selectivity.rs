@@ -138,7 +138,8 @@ fn all_of(condition: &Expr, input: &Estimate) -> f64 {
     ranges.iter().fold(part, |part, (_, range)| part * (range.end - range.start).max(NARROW))
 }
 
-fn column_range(condition: &Expr, input: &Estimate) -> Option<(ColumnId, Range<f64>)> {
+/// The column that a comparison bounds, and the part of its rows that that leaves.
+pub(super) fn column_range(condition: &Expr, input: &Estimate) -> Option<(ColumnId, Range<f64>)> {
     let Expr::Call { function, args } = condition else { return None };
     let [a, b] = &args[..] else { return None };
     let range = range(function.function.record().comparison, a, b, input)?;

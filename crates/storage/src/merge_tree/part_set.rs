@@ -4,6 +4,7 @@ use super::MergeTree;
 use super::part::Part;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
+use chalet_columns::Block;
 use chalet_formats::TableStatistics;
 use std::any::Any;
 use std::sync::Arc;
@@ -41,6 +42,10 @@ impl Table for PartSet {
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         self.table.statistics_of(self.parts.clone(), columns)
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        self.table.sample_of(self.parts.clone(), columns)
     }
 
     fn as_any(&self) -> &dyn Any {

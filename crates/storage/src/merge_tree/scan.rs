@@ -14,6 +14,7 @@ use super::stored_type::{is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
 use crate::row_ids;
+use crate::samples;
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::sorted_runs::SortedRuns;
 use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker};
@@ -120,6 +121,19 @@ impl PartsScan {
 }
 
 impl PartsScan {
+    /// Some rows of the largest parts, of the requested columns.
+    pub fn sample(&self) -> Result<Block> {
+        let shared = &self.shared;
+        let all_rows = shared.parts.iter().map(|part| part.info.rows).sum();
+        let mut largest: Vec<usize> = (0..shared.parts.len()).collect();
+        largest.sort_by_key(|&part| std::cmp::Reverse(shared.parts[part].info.rows));
+        let mut blocks = Vec::new();
+        for part in largest.into_iter().take(samples::MAX_SOURCES) {
+            blocks.push(shared.sample_of(part, all_rows)?);
+        }
+        Ok(Block::concat(&blocks))
+    }
+
     /// How many rows of each part statistics, sorting keys and indexes leave.
     pub fn selected_rows(&self) -> Result<Vec<u64>> {
         let shared = &self.shared;
@@ -206,6 +220,31 @@ impl Scan for PartsScan {
 }
 
 impl Shared {
+    fn sample_of(&self, number: usize, all_rows: u64) -> Result<Block> {
+        let part = &self.parts[number];
+        let layout = Layout::of(part, &self.places, &self.definition)?;
+        let numbers = samples::row_numbers(part.info.rows, all_rows);
+        let read = match part.resident() {
+            Some(block) => {
+                let rows: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
+                let columns = layout.wanted.iter().map(|&at| block.column(at).clone()).collect();
+                Block::new(columns, block.n_rows()).gather(&rows)
+            }
+            None => {
+                let identity = part.open()?.and_then(|input| input.identity());
+                samples::kept(identity, format!("{:?} {}", layout.wanted, numbers.len()), || {
+                    let Some(scan) = self.open_part(part, None)? else { return Ok(Block::default()) };
+                    samples::of_file(&*scan, layout.wanted.clone(), Some(all_rows))
+                })?
+            }
+        };
+        let n_rows = numbers.len();
+        let numbers = Some(Column::from(Vector::from(numbers)));
+        let columns =
+            self.complete(number, &layout, self.places.len(), read.into_columns(), numbers, n_rows)?;
+        Ok(Block::new(columns, n_rows))
+    }
+
     fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
         let scan = self.open_part(part, None).ok()??;
         let layout = Layout::of(part, &self.places, &self.definition).ok()?;

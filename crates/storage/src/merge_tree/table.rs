@@ -275,6 +275,12 @@ impl MergeTree {
         PartsScan::new(parts, &self.definition, &request).ok()?.statistics()
     }
 
+    /// Some rows of some parts.
+    pub(super) fn sample_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Result<Option<Block>> {
+        let request = ScanRequest { columns: columns.to_vec(), with_row_ids: true, ..ScanRequest::default() };
+        PartsScan::new(parts, &self.definition, &request)?.sample().map(Some)
+    }
+
     /// A scan of some parts, as all others in the order of the parts.
     pub fn scan_parts(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(PartsScan::new(parts, &self.definition, request)?))
@@ -356,6 +362,10 @@ impl Table for MergeTree {
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         self.statistics_of(self.parts.snapshot().ok()?.parts.clone(), columns)
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        self.sample_of(self.parts.snapshot()?.parts.clone(), columns)
     }
 
     fn total_bytes(&self) -> Option<u64> {
