@@ -5,16 +5,28 @@ use crate::insert::changed_meanwhile;
 use crate::samples;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
+use chalet_base::hash::HashMap;
 use chalet_columns::{Block, Column};
+use chalet_formats::statistics::{ColumnStatistics, TableStatistics};
 use chalet_types::DataType;
 use std::any::Any;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+
+/// Of fewer rows nothing is found out: whatever the plan, they are read in no time.
+const MIN_SAMPLED_ROWS: u64 = 10_000;
 
 /// ENGINE = Memory: blocks as they were inserted; scans share them.
 pub struct MemoryTable {
     engine: &'static str,
     schema: TableSchema,
     blocks: Arc<RwLock<Arc<[Block]>>>,
+    known: Mutex<Known>,
+}
+
+/// What samples said of the columns of one state of the rows, by their positions in the schema.
+struct Known {
+    blocks: Weak<[Block]>,
+    columns: HashMap<usize, ColumnStatistics>,
 }
 
 impl MemoryTable {
@@ -25,13 +37,39 @@ impl MemoryTable {
 
     /// What another engine is in a database that is not on disk.
     pub fn named(engine: &'static str, schema: TableSchema) -> Self {
-        MemoryTable { engine, schema, blocks: Arc::new(RwLock::new(Arc::new([]))) }
+        MemoryTable {
+            engine,
+            schema,
+            blocks: Arc::new(RwLock::new(Arc::new([]))),
+            known: Mutex::new(Known { blocks: Weak::<[Block; 0]>::new(), columns: HashMap::default() }),
+        }
     }
 
     fn inserter(&self, over: Option<Arc<[Block]>>) -> MemoryInserter {
         let stored = self.schema.columns.iter().filter(|column| column.is_stored());
         let coded = stored.map(|column| matches!(column.ty, DataType::LowCardinality(_))).collect();
         MemoryInserter { target: self.blocks.clone(), coded, over, pending: Vec::new() }
+    }
+
+    /// Some rows of these columns, positions in the schema; `None` where one of them is not stored.
+    fn sample_of(&self, blocks: &[Block], columns: &[usize]) -> Option<Block> {
+        let stored: Vec<usize> = self.schema.stored_positions();
+        let positions = columns.iter().map(|column| stored.iter().position(|at| at == column));
+        let positions: Vec<usize> = positions.collect::<Option<_>>()?;
+        let all_rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
+        let mut rows = &samples::row_numbers(all_rows, all_rows)[..];
+        let (mut sampled, mut first) = (Vec::new(), 0);
+        for block in blocks {
+            let end = first + block.n_rows() as u64;
+            let (here, behind) = rows.split_at(rows.partition_point(|&row| row < end));
+            if !here.is_empty() {
+                let here: Vec<u32> = here.iter().map(|row| (row - first) as u32).collect();
+                let columns = positions.iter().map(|&at| block.column(at).clone()).collect();
+                sampled.push(Block::new(columns, block.n_rows()).gather(&here));
+            }
+            (rows, first) = (behind, end);
+        }
+        (!sampled.is_empty()).then(|| Block::concat(&sampled))
     }
 
     fn snapshot(&self) -> Arc<[Block]> {
@@ -74,25 +112,31 @@ impl Table for MemoryTable {
         Some(self.snapshot().iter().map(|b| b.n_rows() as u64).sum())
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
-        let stored: Vec<usize> = self.schema.stored_positions();
-        let positions = columns.iter().map(|column| stored.iter().position(|at| at == column));
-        let Some(positions) = positions.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let blocks = self.snapshot();
-        let all_rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
-        let mut rows = &samples::row_numbers(all_rows, all_rows)[..];
-        let (mut sampled, mut first) = (Vec::new(), 0);
-        for block in blocks.iter() {
-            let end = first + block.n_rows() as u64;
-            let (here, behind) = rows.split_at(rows.partition_point(|&row| row < end));
-            if !here.is_empty() {
-                let here: Vec<u32> = here.iter().map(|row| (row - first) as u32).collect();
-                let columns = positions.iter().map(|&at| block.column(at).clone()).collect();
-                sampled.push(Block::new(columns, block.n_rows()).gather(&here));
-            }
-            (rows, first) = (behind, end);
+        let rows: u64 = blocks.iter().map(|block| block.n_rows() as u64).sum();
+        let mut all = TableStatistics::of_rows(rows as f64, columns.len());
+        if rows < MIN_SAMPLED_ROWS {
+            return Some(all);
         }
-        Ok(Some(Block::concat(&sampled)))
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Arc::downgrade(&blocks);
+        if !Weak::ptr_eq(&known.blocks, &now) {
+            *known = Known { blocks: now, columns: HashMap::default() };
+        }
+        for (column, statistics) in columns.iter().zip(&mut all.columns) {
+            if !known.columns.contains_key(column) {
+                let sample = self.sample_of(&blocks, &[*column]);
+                let found = sample.map(|block| samples::column_statistics(block.column(0), rows));
+                known.columns.insert(*column, found.unwrap_or_default());
+            }
+            *statistics = known.columns[column].clone();
+        }
+        Some(all)
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        Ok(self.sample_of(&self.snapshot(), columns))
     }
 
     fn total_bytes(&self) -> Option<u64> {

@@ -4,11 +4,12 @@
 //! Each run costs a page of every column, so that runs are few, and what was read of a state of a file is kept.
 
 use chalet_base::forks::PerProcess;
-use chalet_base::hash::HashMap;
+use chalet_base::hash::{HashMap, HashSet, hash_bytes, hash_u64};
 use chalet_base::{Result, err};
-use chalet_columns::Block;
+use chalet_columns::{Block, Column, Data};
 use chalet_formats::FileIdentity;
 use chalet_formats::input::FileScan;
+use chalet_formats::statistics::{ColumnStatistics, extrapolate_distinct};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a run.
@@ -80,9 +81,83 @@ pub(crate) fn kept(
     Ok(block)
 }
 
+/// What a sample of runs says of a column, where nobody counted its values: how many different ones `all_rows` have, and NULLs. Nothing of
+/// bounds, which only all rows know.
+pub(crate) fn column_statistics(sample: &Column, all_rows: u64) -> ColumnStatistics {
+    let flat = sample.flat();
+    let n_rows = flat.len();
+    let is_null = |row: usize| flat.validity.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    let n_nulls = flat.validity.as_ref().map_or(0, |nulls| nulls.null_count());
+    let null_fraction = (n_rows > 0).then(|| n_nulls as f64 / n_rows as f64);
+    let Some(hashes) = hashes(&flat.data) else {
+        return ColumnStatistics { null_fraction, ..ColumnStatistics::default() };
+    };
+    // Of all runs together, and of each for itself.
+    let (mut all, mut of_runs) = (HashSet::default(), 0);
+    for start in (0..n_rows).step_by(RUN_ROWS as usize) {
+        let run = start..(start + RUN_ROWS as usize).min(n_rows);
+        let own: HashSet<u64> = run.filter(|&row| !is_null(row)).map(|row| hashes[row]).collect();
+        of_runs += own.len();
+        all.extend(own);
+    }
+    let (distinct, rows) = (all.len() as f64, (n_rows - n_nulls) as f64);
+    let all_rows = all_rows as f64 * (1.0 - null_fraction.unwrap_or(0.0));
+    // Runs that have hardly a value in common are as different from the rest: rows are sorted by the column, or it is a key.
+    let distinct = match distinct > 0.98 * of_runs as f64 && distinct > 1.0 {
+        true => distinct / rows * all_rows,
+        false => extrapolate_distinct(distinct, rows, all_rows),
+    };
+    ColumnStatistics { null_fraction, distinct: Some(distinct).filter(|&n| n >= 1.0), bounds: None }
+}
+
+/// Of values that have a place of their own each.
+fn hashes(data: &Data) -> Option<Vec<u64>> {
+    macro_rules! words {
+        ($values:expr) => {
+            $values.iter().map(|&value| hash_u64(value as u64)).collect()
+        };
+    }
+    Some(match data {
+        Data::U8(values) => words!(values),
+        Data::U16(values) => words!(values),
+        Data::U32(values) => words!(values),
+        Data::U64(values) => words!(values),
+        Data::I8(values) => words!(values),
+        Data::I16(values) => words!(values),
+        Data::I32(values) => words!(values),
+        Data::I64(values) => words!(values),
+        Data::U128(values) => words!(values),
+        Data::I128(values) => words!(values),
+        Data::F32(values) => values.iter().map(|value| hash_u64(value.to_bits().into())).collect(),
+        Data::F64(values) => values.iter().map(|value| hash_u64(value.to_bits())).collect(),
+        Data::Str(strings) => strings.iter().map(hash_bytes).collect(),
+        Data::Fixed(fixed) => fixed.bytes.chunks(fixed.width).map(hash_bytes).collect(),
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use chalet_columns::Vector;
+
+    #[test]
+    fn different_values_are_counted_by_what_runs_have_in_common() {
+        let rows = 4_000_000;
+        let numbers = row_numbers(rows, rows);
+        let distinct_of = |value: fn(u64) -> u64| {
+            let column = Column::from(Vector::from(numbers.iter().map(|&n| value(n)).collect::<Vec<u64>>()));
+            column_statistics(&column, rows).distinct.unwrap()
+        };
+        let near = |found: f64, expected: f64| {
+            assert!((0.7..1.5).contains(&(found / expected)), "{found} for {expected}")
+        };
+        // A key; sorted, four rows of each value; a few values; many, at random.
+        near(distinct_of(|n| n), 4e6);
+        near(distinct_of(|n| n / 4), 1e6);
+        near(distinct_of(|n| n % 7), 7.0);
+        near(distinct_of(|n| hash_u64(n) % 1000), 1000.0);
+    }
 
     #[test]
     fn rows_are_few_and_spread_over_all() {
