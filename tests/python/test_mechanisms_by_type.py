@@ -48,6 +48,7 @@ MECHANISMS = {
         "SELECT DISTINCT t.s FROM t JOIN d ON t.n = d.n ORDER BY 1",
         "query_plan_convert_any_join_to_semi_or_anti_join = 0",
     ),
+    "filters on samples": ("SampledFilters", "SELECT count(), sum(x.v) FROM t AS x JOIN d ON x.n = d.n WHERE x.t LIKE '%55%'", "use_statistics = 0"),
     "lengths": ("StringsReadByLength", "SELECT sum(length(t)), countIf(empty(t)) FROM t", "optimize_functions_to_subcolumns = 0"),
     "parts by statistics": ("MergeTreePrunedParts", "SELECT count(), sum(v) FROM t WHERE p = 3", ""),
     "projection": ("ProjectionScans", "SELECT s, sum(v) FROM t GROUP BY s ORDER BY s", "optimize_use_projections = 0"),

@@ -5,11 +5,11 @@
 //! Scan people where name LIKE '%cor Ho%'   a tenth of the rows   =>   2 of 4096
 //! ```
 
-use crate::estimate::scan as estimate_of_scan;
+use crate::estimate::{Distinct, Estimate, scan as estimate_of_scan};
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
-use chalet_plan::{ColumnId, Expr, Plan, ScanNode};
+use chalet_plan::{ColumnId, Expr, Field, Plan, ScanNode};
 
 pub(crate) const NAME: &str = "sample_filters";
 
@@ -53,36 +53,55 @@ fn selectivity(filter: &Expr, scan: &ScanNode, with: &Rewriter) -> Result<Option
     }
     let mut conjuncts = Vec::new();
     filter.clone().conjuncts(&mut conjuncts);
-    let (ranges, guesses): (Vec<Expr>, Vec<Expr>) =
-        conjuncts.into_iter().partition(|conjunct| known.has_bounds_of(conjunct));
-    let Some(guesses) = with.all_of(guesses)? else { return Ok(None) };
-    let columns: Vec<(usize, ColumnId)> = scan
-        .columns
-        .iter()
-        .filter(|(_, field)| filter.columns().contains(&field.id))
-        .map(|(at, f)| (*at, f.id))
-        .collect();
+    if conjuncts.iter().all(|conjunct| known.has_bounds_of(conjunct)) {
+        return Ok(None);
+    }
+    let used = filter.columns();
+    let columns: Vec<&(usize, Field)> =
+        scan.columns.iter().filter(|(_, field)| used.contains(&field.id)).collect();
     if columns.len() > MAX_COLUMNS {
         return Ok(None);
     }
     let positions: Vec<usize> = columns.iter().map(|column| column.0).collect();
     // An error is told by the scan that reads, if it meets it.
-    let Ok(Some(block)) = scan.table.sample(&positions) else { return Ok(None) };
-    let n = block.n_rows() as f64;
-    let ids: Vec<ColumnId> = columns.iter().map(|column| column.1).collect();
+    let Ok(Some(sample)) = scan.table.sample(&positions) else { return Ok(None) };
+    let ids: Vec<ColumnId> = columns.iter().map(|column| column.1.id).collect();
+    let n = sample.block.n_rows() as f64;
+    let clustered: Vec<ColumnId> = columns
+        .iter()
+        .zip(&sample.distinct)
+        .filter(|((_, field), distinct)| {
+            distinct.is_some_and(|distinct| is_clustered(distinct as f64, n, &known, field))
+        })
+        .map(|((_, field), _)| field.id)
+        .collect();
+    let reads_clustered = |conjunct: &Expr| conjunct.columns().iter().any(|id| clustered.contains(id));
     let passing =
-        |condition: &Expr| (with.count_passing)(condition, scan, &ids, &block).map(|rows| rows as f64);
-    let (Some(all), Some(guessed)) = (passing(filter), passing(&guesses)) else { return Ok(None) };
+        |condition: &Expr| (with.count_passing)(condition, scan, &ids, &sample.block).map(|rows| rows as f64);
+    let (statistics, tried): (Vec<Expr>, Vec<Expr>) = conjuncts
+        .into_iter()
+        .partition(|conjunct| known.has_bounds_of(conjunct) || reads_clustered(conjunct));
+    let Some(tried) = with.all_of(tried)? else { return Ok(None) };
+    let (Some(of_all), Some(of_tried)) = (passing(filter), passing(&tried)) else { return Ok(None) };
     events::count(Event::SampledFilters);
-    if all >= MANY {
-        return Ok(Some(all / n));
+    if of_all >= MANY && clustered.is_empty() {
+        return Ok(Some(of_all / n));
     }
-    let guess = known.selectivity(&guesses);
-    let part = match guessed > 0.0 {
-        true => guessed / n,
+    let guess = known.selectivity(&tried);
+    let part = match of_tried > 0.0 {
+        true => of_tried / n,
         // Rows that pass may all be where the sample is not: the mean of what was guessed and what is seen, on the scale of both.
         false => guess.min((guess / n).sqrt()),
     };
-    let ranges = with.all_of(ranges)?.map_or(1.0, |ranges| known.selectivity(&ranges));
-    Ok(Some(part * ranges))
+    let statistics = with.all_of(statistics)?.map_or(1.0, |condition| known.selectivity(&condition));
+    Ok(Some(part * statistics))
+}
+
+/// Are equal values of a column near each other? The runs of a sample meet fewer of them then than as many rows at random would, and a
+/// condition is met by all rows of a run or by none.
+fn is_clustered(distinct: f64, rows: f64, known: &Estimate, field: &Field) -> bool {
+    let column = known.of(&Expr::Column(field.id, field.ty.clone()));
+    let Distinct::Counted(all) = column.distinct else { return false };
+    let expected = all * -(-rows / all).exp_m1();
+    distinct < 0.5 * expected
 }

@@ -6,7 +6,7 @@ use crate::file_rows::FileRows;
 use crate::file_statistics;
 use crate::mapped::{cannot_open, mapped};
 use crate::row_ids;
-use crate::samples;
+use crate::samples::{self, Sample};
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
@@ -304,7 +304,7 @@ impl Table for FileTable {
         Some(TableStatistics { rows: found.rows, columns })
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
         if !self.has_row_ids() || columns.is_empty() || columns.iter().any(|&c| c >= self.structure.len()) {
             return Ok(None);
         }
@@ -322,7 +322,7 @@ impl Table for FileTable {
                 samples::of_file(&*scan, wanted.clone(), None)
             })?);
         }
-        Ok(Some(Block::concat(&blocks)))
+        Ok(Some(Sample::of(Block::concat(&blocks))))
     }
 
     fn has_row_ids(&self) -> bool {

@@ -3,9 +3,9 @@
 
 use crate::disk::TableFolder;
 use crate::file::{FileContext, FileTable};
+use crate::samples::Sample;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, err};
-use chalet_columns::Block;
 use chalet_formats::{Format, Schema};
 use std::any::Any;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ impl Table for FileEngine {
         self.file()?.scan(request)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
         self.file()?.sample(columns)
     }
 

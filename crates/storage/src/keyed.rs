@@ -156,7 +156,7 @@ impl Table for KeyedTable {
         self.rows.statistics(columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<crate::samples::Sample>> {
         self.rows.sample(columns)
     }
 

@@ -54,7 +54,7 @@ pub mod primes;
 pub mod replacement_scan;
 mod row_ids;
 pub mod row_merging;
-mod samples;
+pub mod samples;
 pub mod scan;
 pub mod sorted_runs;
 pub mod table;

@@ -2,7 +2,7 @@
 
 use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
-use crate::samples;
+use crate::samples::{self, Sample};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
@@ -11,9 +11,6 @@ use chalet_formats::statistics::{ColumnStatistics, TableStatistics};
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
-
-/// Of fewer rows nothing is found out: whatever the plan, they are read in no time.
-const MIN_SAMPLED_ROWS: u64 = 10_000;
 
 /// ENGINE = Memory: blocks as they were inserted; scans share them.
 pub struct MemoryTable {
@@ -116,7 +113,7 @@ impl Table for MemoryTable {
         let blocks = self.snapshot();
         let rows: u64 = blocks.iter().map(|block| block.n_rows() as u64).sum();
         let mut all = TableStatistics::of_rows(rows as f64, columns.len());
-        if rows < MIN_SAMPLED_ROWS {
+        if rows < samples::MIN_ROWS {
             return Some(all);
         }
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -135,8 +132,8 @@ impl Table for MemoryTable {
         Some(all)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
-        Ok(self.sample_of(&self.snapshot(), columns))
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
+        Ok(self.sample_of(&self.snapshot(), columns).map(Sample::of))
     }
 
     fn total_bytes(&self) -> Option<u64> {

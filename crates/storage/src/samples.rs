@@ -12,6 +12,8 @@ use chalet_formats::input::FileScan;
 use chalet_formats::statistics::{ColumnStatistics, extrapolate_distinct};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Of fewer rows nothing is found out: whatever the plan, they are read in no time.
+pub(crate) const MIN_ROWS: u64 = 10_000;
 /// Rows of a run.
 const RUN_ROWS: u64 = 256;
 /// Of so many rows there is another run, within these numbers of runs.
@@ -22,6 +24,25 @@ const MAX_RUNS: u64 = 16;
 pub(crate) const MAX_SOURCES: usize = 8;
 /// Bytes kept of all files together. When there are more, all go: they are read again at little cost.
 const MAX_BYTES: usize = 16 << 20;
+
+/// Some rows of a table.
+pub struct Sample {
+    pub block: Block,
+    /// How many different values each column has in them, without NULL; `None` of values that are not compared here.
+    pub distinct: Vec<Option<usize>>,
+}
+
+impl Sample {
+    pub(crate) fn of(block: Block) -> Sample {
+        let distinct = block.columns().iter().map(|column| {
+            let flat = column.flat();
+            let is_valid = |row: usize| flat.validity.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+            let hashes = hashes(&flat.data)?.into_iter().enumerate();
+            Some(hashes.filter(|(row, _)| is_valid(*row)).map(|(_, hash)| hash).collect::<HashSet<_>>().len())
+        });
+        Sample { distinct: distinct.collect(), block }
+    }
+}
 
 /// Which rows of a source to read: ascending numbers. `all_rows` are those of all sources together.
 pub(crate) fn row_numbers(rows: u64, all_rows: u64) -> Vec<u64> {

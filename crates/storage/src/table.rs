@@ -3,9 +3,9 @@
 use crate::disk::TableFolder;
 use crate::keyed::JoinEngine;
 use crate::merge_tree::TableKeys;
+use crate::samples::Sample;
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
-use chalet_columns::Block;
 use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
@@ -236,7 +236,7 @@ pub trait Table: Send + Sync {
     }
 
     /// Some rows from all over the table, of these columns (indexes into the schema), read at little cost; `None` where that cannot be.
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
         let _ = columns;
         Ok(None)
     }

@@ -2,9 +2,9 @@
 
 use super::MergeTree;
 use super::part::Part;
+use crate::samples::Sample;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
-use chalet_columns::Block;
 use chalet_formats::TableStatistics;
 use std::any::Any;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Table for PartSet {
         self.table.statistics_of(self.parts.clone(), columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
         self.table.sample_of(self.parts.clone(), columns)
     }
 

@@ -246,6 +246,9 @@ impl Shared {
     }
 
     fn part_statistics(&self, part: &Part) -> Option<TableStatistics> {
+        if let Some(block) = part.resident() {
+            return self.resident_statistics(part, block);
+        }
         let scan = self.open_part(part, None).ok()??;
         let layout = Layout::of(part, &self.places, &self.definition).ok()?;
         let own: Vec<Option<usize>> = self
@@ -262,6 +265,28 @@ impl Shared {
         let mut of_asked = known.columns.into_iter();
         let columns = own.iter().map(|column| column.and_then(|_| of_asked.next()).unwrap_or_default());
         Some(TableStatistics { rows: known.rows, columns: columns.collect() })
+    }
+
+    /// What samples say of the columns of a part in memory.
+    fn resident_statistics(&self, part: &Part, block: &Block) -> Option<TableStatistics> {
+        let rows = part.info.rows;
+        let mut all = TableStatistics::of_rows(rows as f64, self.places.len());
+        if rows < samples::MIN_ROWS {
+            return Some(all);
+        }
+        let layout = Layout::of(part, &self.places, &self.definition).ok()?;
+        let mut known = part.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        for (column, place) in self.places.iter().enumerate() {
+            let Place::Stored(_, ty) = place else { continue };
+            let Some(at) = layout.as_it_is(column, ty).map(|at| layout.wanted[at]) else { continue };
+            let of_column = known.entry(at).or_insert_with(|| {
+                let numbers = samples::row_numbers(rows, rows);
+                let numbers: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
+                samples::column_statistics(&block.column(at).gather(&numbers), rows)
+            });
+            all.columns[column] = of_column.clone();
+        }
+        Some(all)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -13,6 +13,7 @@ use super::scan::PartsScan;
 use super::skip_index::{IndexWriters, SkipIndexProgram};
 use super::{Partition, TableKeys};
 use crate::disk::TableFolder;
+use crate::samples::Sample;
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -276,9 +277,9 @@ impl MergeTree {
     }
 
     /// Some rows of some parts.
-    pub(super) fn sample_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Result<Option<Block>> {
+    pub(super) fn sample_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Result<Option<Sample>> {
         let request = ScanRequest { columns: columns.to_vec(), with_row_ids: true, ..ScanRequest::default() };
-        PartsScan::new(parts, &self.definition, &request)?.sample().map(Some)
+        PartsScan::new(parts, &self.definition, &request)?.sample().map(|block| Some(Sample::of(block)))
     }
 
     /// A scan of some parts, as all others in the order of the parts.
@@ -364,7 +365,7 @@ impl Table for MergeTree {
         self.statistics_of(self.parts.snapshot().ok()?.parts.clone(), columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
         self.sample_of(self.parts.snapshot()?.parts.clone(), columns)
     }
 
