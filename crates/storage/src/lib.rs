@@ -20,6 +20,7 @@
 //! - [`condition_cache`]: which parts of files hold no row that passes a filter
 //! - [`mapped`]: files as memory
 //! - [`row_ids`]: row ids of scans of several sources
+//! - [`samples`]: some rows from all over a table, for estimates
 //! - [`file_rows`]: rows of files by row id
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
