@@ -18,12 +18,14 @@ JOINS = """SELECT count(), min(people.id) FROM works, places, people
     WHERE works.person = people.id AND places.work = works.id AND works.kind = 'common' AND people.name LIKE '%the rare%'"""
 
 
-@pytest.fixture(scope="module", params=["Memory", "MergeTree ORDER BY id", "on disk", "Parquet"])
+@pytest.fixture(scope="module", params=["Memory", "MergeTree ORDER BY id", "on disk", "Parquet", "DataFrame", "ArrowTable"])
 def db(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("samples")
     with chalet.connect(str(folder / "tables.db") if request.param == "on disk" else ":memory:") as connection:
         for name, rows in TABLES.items():
-            if request.param == "Parquet":
+            if request.param in ("DataFrame", "ArrowTable"):
+                connection.register(name, connection.query(rows, request.param))
+            elif request.param == "Parquet":
                 connection.query(f"INSERT INTO FUNCTION file('{folder}/{name}.parquet') {rows}")
                 connection.query(f"CREATE VIEW {name} AS SELECT * FROM file('{folder}/{name}.parquet')")
             else:

@@ -3,9 +3,12 @@
 //! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
 //! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
 
+use crate::samples::{self, Sample};
 use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
+use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, RowMask, Vector};
+use chalet_formats::statistics::{ColumnStatistics, TableStatistics};
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
@@ -55,6 +58,8 @@ pub struct ReplacementTable {
     source: Arc<dyn Source>,
     schema: TableSchema,
     n_columns: usize,
+    /// What samples said of columns.
+    sampled: Mutex<HashMap<usize, ColumnStatistics>>,
 }
 
 impl ReplacementTable {
@@ -66,7 +71,30 @@ impl ReplacementTable {
         if columns.iter().all(|column| &*column.name != ROW_ID) {
             columns.push(ColumnSchema::virtual_column(ROW_ID, DataType::UInt64));
         }
-        ReplacementTable { source, schema: TableSchema::new(columns), n_columns }
+        ReplacementTable { source, schema: TableSchema::new(columns), n_columns, sampled: Mutex::default() }
+    }
+
+    /// Some rows of rows that are held, of these columns; `None` of streams, and where one of the columns is no column of the source.
+    fn rows_of_sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+        let Some(all_rows) = self.source.n_rows().filter(|&rows| rows > 0) else { return Ok(None) };
+        if columns.is_empty() || columns.iter().any(|&column| column >= self.n_columns) {
+            return Ok(None);
+        }
+        let Opened::Held(held) = self.source.open(columns, &[])? else { return Ok(None) };
+        let positions: Vec<usize> = (0..columns.len()).collect();
+        let mut numbers = &samples::row_numbers(all_rows, all_rows)[..];
+        let (mut blocks, mut first) = (Vec::new(), 0);
+        for (run, n_rows) in held.runs().iter().enumerate() {
+            let end = first + *n_rows as u64;
+            let (here, behind) = numbers.split_at(numbers.partition_point(|&number| number < end));
+            for together in here.chunk_by(|a, b| a + 1 == *b) {
+                let start = (together[0] - first) as usize;
+                let read = held.read(run, start..start + together.len(), &positions)?;
+                blocks.push(Block::new(read, together.len()));
+            }
+            (numbers, first) = (behind, end);
+        }
+        Ok((!blocks.is_empty()).then(|| Block::concat(&blocks)))
     }
 }
 
@@ -95,6 +123,33 @@ impl Table for ReplacementTable {
             places,
             request: request.clone(),
         }))))
+    }
+
+    fn total_rows(&self) -> Option<u64> {
+        self.source.n_rows()
+    }
+
+    fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
+        let rows = self.source.n_rows()?;
+        let mut all = TableStatistics::of_rows(rows as f64, columns.len());
+        if rows < samples::MIN_ROWS {
+            return Some(all);
+        }
+        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        for (column, statistics) in columns.iter().zip(&mut all.columns) {
+            if !sampled.contains_key(column) {
+                // An error is told by the scan that reads.
+                let sample = self.rows_of_sample(&[*column]).ok().flatten();
+                let found = sample.map(|block| samples::column_statistics(block.column(0), rows));
+                sampled.insert(*column, found.unwrap_or_default());
+            }
+            *statistics = sampled[column].clone();
+        }
+        Some(all)
+    }
+
+    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
+        Ok(self.rows_of_sample(columns)?.map(Sample::of))
     }
 
     fn as_any(&self) -> &dyn Any {
