@@ -42,7 +42,7 @@ pub fn resolve(
     };
     let mut args = args.to_vec();
     args.iter_mut().for_each(|arg| arg.ty = arg.ty.recursively_without_low_cardinality());
-    Resolver { registry, ctx }.find(&name, parameters, &args)
+    Resolver { registry, ctx, under_condition: false }.find(&name, parameters, &args)
 }
 
 /// Does an aggregate of this name exist, combinators included?
@@ -106,9 +106,12 @@ pub(crate) fn base_record<'a>(
     }
 }
 
+#[derive(Clone, Copy)]
 struct Resolver<'a> {
     registry: &'a Registry,
     ctx: &'a Context,
+    /// `-If` is directly around the function.
+    under_condition: bool,
 }
 
 impl Resolver<'_> {
@@ -146,7 +149,11 @@ impl Resolver<'_> {
         let Some(mut inner) = self.bind(direct, name, parameters, &plain)? else {
             return Ok(None);
         };
-        let makes_null = record.nulls == AggregateNulls::Skip && can_be_nullable(&inner.result);
+        // Where no row passes a condition, tuples are of defaults.
+        let is_tuple = matches!(inner.result, DataType::Tuple(_));
+        let makes_null = record.nulls == AggregateNulls::Skip
+            && can_be_nullable(&inner.result)
+            && !(is_tuple && self.under_condition);
         let flagged = direct.is_some() && record.null_flag;
         inner.aggregate = SkipNulls::around(inner.aggregate, makes_null, flagged);
         inner.result = inner.aggregate.result_type();
@@ -193,7 +200,8 @@ impl Resolver<'_> {
             return self.find(&format!("{base}{suffix}State"), parameters, args);
         }
         let split = combinator.split(shorter, parameters, args)?;
-        let Some(mut inner) = self.find(&split.name, &split.parameters, &split.args)? else {
+        let below = Resolver { under_condition: combinator == Combinator::If, ..*self };
+        let Some(mut inner) = below.find(&split.name, &split.parameters, &split.args)? else {
             return Ok(None);
         };
         if combinator == Combinator::SimpleState {
@@ -206,7 +214,7 @@ impl Resolver<'_> {
         let sees_nulls =
             base_record(self.registry, name).is_some_and(|(record, _)| record.nulls == AggregateNulls::Seen);
         inner.aggregate = combinator.wrap(inner.aggregate, parameters, args, !sees_nulls, &|args| {
-            self.find(&split.name, &split.parameters, args)
+            below.find(&split.name, &split.parameters, args)
         })?;
         inner.result = inner.aggregate.result_type();
         inner.name += suffix;
@@ -217,7 +225,9 @@ impl Resolver<'_> {
 /// States as values, and of values.
 impl Resolver<'_> {
     fn state(&self, name: &str, parameters: &[Value], args: &[Argument]) -> Result<Option<Resolved>> {
-        let Some(mut inner) = self.find(name, parameters, args)? else {
+        // Who reads a state knows no condition around it.
+        let below = Resolver { under_condition: false, ..*self };
+        let Some(mut inner) = below.find(name, parameters, args)? else {
             return Ok(None);
         };
         let merges = self.registry.aggregates.get(name).is_none()
@@ -254,7 +264,8 @@ impl Resolver<'_> {
         };
         let mut inner_args: Vec<Argument> = ty.arguments().iter().cloned().map(Argument::of_type).collect();
         inner_args.iter_mut().for_each(|arg| arg.ty = arg.ty.recursively_without_low_cardinality());
-        let Some(mut inner) = self.find(name, parameters, &inner_args)? else {
+        let below = Resolver { under_condition: false, ..*self };
+        let Some(mut inner) = below.find(name, parameters, &inner_args)? else {
             return Ok(None);
         };
         if let DataType::AggregateFunction(own) = state_type(self.registry, &inner, parameters, &inner_args)

@@ -1,6 +1,6 @@
 //! What binding has found out about a SELECT: its aggregates, windows, arrayJoin, keys and limits.
 
-use chalet_plan::{AggregateCall, Expr, Field, RowParts, SortKey, WindowCall};
+use chalet_plan::{AggregateCall, Expr, Field, FromEnd, RowParts, SortKey, WindowCall};
 use chalet_syntax::ast;
 
 /// An aggregate that the SELECT computes, and how to recognise it when it is written again.
@@ -50,7 +50,7 @@ pub(crate) struct Grouping {
 pub(crate) struct BoundLimit {
     pub limit: Option<u64>,
     pub offset: u64,
-    pub from_end: bool,
+    pub from_end: FromEnd,
     pub parts: RowParts,
 }
 

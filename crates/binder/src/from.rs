@@ -7,6 +7,7 @@ use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
 use crate::sample::{SAMPLE_FACTOR, check_subquery};
 use crate::scope::{ScopeColumn, TableScope};
 use crate::select::SelectBinder;
+use crate::shared::count_uses;
 use chalet_base::{Result, bail, codes, ensure};
 use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
@@ -152,7 +153,10 @@ impl SelectBinder<'_> {
                 "Table expression modifiers FINAL are not supported for subquery {table_name}"
             );
             check_subquery(table, &table_name)?;
-            let bound = self.query.cte(&cte)?;
+            // Another reader needs all of it; its own steps do not count.
+            let readers = cte.uses.saturating_sub(count_uses(&cte.query.body, &cte.name));
+            let needed = self.rows_needed.filter(|_| readers <= 1);
+            let bound = self.query.cte(&cte, needed)?;
             let (plan, mut scope) = self.derived(bound);
             scope.name = Some(table_name);
             return Ok((plan, scope));
@@ -581,7 +585,7 @@ impl QueryBinder<'_> {
     }
 
     /// A common table expression where it is used.
-    fn cte(&self, cte: &Rc<Cte>) -> Result<BoundQuery> {
+    fn cte(&self, cte: &Rc<Cte>, needed: Option<u64>) -> Result<BoundQuery> {
         self.count_subquery();
         if let Some((plan, fields)) = &cte.working {
             return Ok(BoundQuery { plan: plan.clone(), fields: fields.clone() });
@@ -599,7 +603,7 @@ impl QueryBinder<'_> {
         }
         let inner = QueryBinder { ctes: cte.before.clone(), ..self.deeper() };
         let mut bound = match recursive_parts(cte) {
-            Some((base, step)) => inner.recursive_cte(cte, base, step)?,
+            Some(parts) => inner.recursive_cte(cte, parts, needed)?,
             None => inner.query(&cte.query)?,
         };
         if !cte.columns.is_empty() {

@@ -49,12 +49,22 @@ impl SelectBinder<'_> {
             && is_list_of(array.ty(), left.ty())
             && array.as_literal().is_none()
         {
-            return self.in_array(left, array.clone(), negated);
+            return self.in_array(left, array.clone(), negated, null_in);
         }
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
             return self.in_constants(left, &literals, negated, null_in);
         }
-        // Something is not constant: compare with each element.
+        self.in_expressions(left, elements, negated, null_in)
+    }
+
+    /// IN over a list of which something is not constant: compares with each element.
+    fn in_expressions(
+        &mut self,
+        left: Expr,
+        elements: Vec<Expr>,
+        negated: bool,
+        null_in: bool,
+    ) -> Result<Expr> {
         let env = self.query.env;
         let mut result: Option<Expr> = None;
         for element in elements {
@@ -63,33 +73,41 @@ impl SelectBinder<'_> {
                 continue;
             }
             let comparison = if null_in { "isNotDistinctFrom" } else { "equals" };
-            let equal = make_call(env, comparison, vec![left.clone(), element])?;
+            let mut equal = make_call(env, comparison, vec![left.clone(), element])?;
+            // An element that is NULL, or has a part that is, is not what is looked for.
+            if equal.ty().is_nullable() {
+                equal =
+                    make_call(env, "ifNull", vec![equal, Expr::literal(&Value::UInt(0), DataType::UInt8)?])?;
+            }
             result = Some(match result {
                 None => equal,
                 Some(before) => make_call(env, "or", vec![before, equal])?,
             });
         }
-        let Some(result) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
-        let result = cast(env, result, &DataType::UInt8.nullable())?;
-        if negated { make_call(env, "not", vec![result]) } else { Ok(result) }
+        let Some(found) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
+        self.null_of_null(left, found, negated, null_in)
     }
 
-    /// IN over the elements of an array that differs from row to row.
-    fn in_array(&mut self, left: Expr, array: Expr, negated: bool) -> Result<Expr> {
-        let ty = DataType::UInt8.nullable();
-        let is_null = left.ty().is_only_null() || left.as_literal().is_some_and(|l| l.value().is_null());
-        if is_null {
-            return Expr::literal(&Value::Null, ty);
-        }
-        // An array may hold NULL: the answer has a type for that.
+    /// What is found of a NULL is NULL, unless NULL is looked for as a value.
+    fn null_of_null(&mut self, left: Expr, mut found: Expr, negated: bool, null_in: bool) -> Result<Expr> {
         let env = self.query.env;
-        let mut found = make_call(env, "has", vec![array, left.clone()])?;
-        if left.ty().without_low_cardinality().is_nullable() {
+        let ty = if null_in { DataType::UInt8 } else { DataType::UInt8.nullable() };
+        if left.ty().without_low_cardinality().is_nullable() && !null_in {
             let missing = make_call(env, "isNull", vec![left])?;
             found = make_call(env, "if", vec![missing, Expr::literal(&Value::Null, ty.clone())?, found])?;
         }
         let found = cast(env, found, &ty)?;
         if negated { make_call(env, "not", vec![found]) } else { Ok(found) }
+    }
+
+    /// IN over the elements of an array that differs from row to row.
+    fn in_array(&mut self, left: Expr, array: Expr, negated: bool, null_in: bool) -> Result<Expr> {
+        let is_null = left.ty().is_only_null() || left.as_literal().is_some_and(|l| l.value().is_null());
+        if is_null && !null_in {
+            return Expr::literal(&Value::Null, DataType::UInt8.nullable());
+        }
+        let found = make_call(self.query.env, "has", vec![array, left.clone()])?;
+        self.null_of_null(left, found, negated, null_in)
     }
 
     /// The query on the right side, or the table that stands for `SELECT * FROM table`.

@@ -23,6 +23,7 @@
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
 //! - [`sample`]: the clause SAMPLE of a table
+//! - [`query_settings`]: SETTINGS of sub-queries and of the arms of a set operation
 //! - [`recursive`]: the rows of WITH RECURSIVE
 //! - [`row_rule`]: what engines of the MergeTree family do to rows of equal keys
 //! - [`parameters`]: views with parameters
@@ -44,6 +45,7 @@ mod order;
 mod parameter_value;
 mod parameters;
 pub mod query;
+mod query_settings;
 mod recursive;
 pub mod row_rule;
 mod sample;

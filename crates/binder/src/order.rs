@@ -5,9 +5,12 @@ use crate::clauses::{BoundLimit, RowCount};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail, codes, ensure, err};
 use chalet_columns::keys::Order;
-use chalet_plan::{Expr, FillColumn, Literal, RowParts, SortKey};
+use chalet_plan::{Expr, FillColumn, FromEnd, Literal, RowParts, SortKey};
 use chalet_syntax::ast;
 use chalet_types::{DataType, IntervalUnit, Value};
+
+/// 2 to the power of 64.
+const AFTER_U64: f64 = 18_446_744_073_709_551_616.0;
 
 impl SelectBinder<'_> {
     pub(crate) fn sort_key(&mut self, item: &ast::OrderItem) -> Result<SortKey> {
@@ -37,24 +40,13 @@ impl SelectBinder<'_> {
         }
         let limit = limit.map(|e| self.row_count(e, "LIMIT")).transpose()?;
         let offset = offset.map(|e| self.row_count(e, "OFFSET")).transpose()?;
-        let both = [limit, offset];
-        let from_end = both.iter().any(|n| matches!(n, Some(RowCount::FromEnd(_))));
-        if from_end {
-            for count in both.into_iter().flatten() {
-                match count {
-                    RowCount::Rows(0) | RowCount::FromEnd(_) => {}
-                    RowCount::Rows(_) => {
-                        bail!(NOT_IMPLEMENTED, "LIMIT and OFFSET of different signs are not supported")
-                    }
-                    RowCount::Part(_) => {
-                        bail!(
-                            NOT_IMPLEMENTED,
-                            "Negative LIMIT or OFFSET is not supported with a fractional one yet"
-                        )
-                    }
-                }
-            }
-        }
+        let is_from_end = |count: Option<RowCount>| matches!(count, Some(RowCount::FromEnd(_)));
+        let from_end = FromEnd { limit: is_from_end(limit), offset: is_from_end(offset) };
+        ensure!(
+            !from_end.any() || ![limit, offset].iter().any(|count| matches!(count, Some(RowCount::Part(_)))),
+            NOT_IMPLEMENTED,
+            "Negative LIMIT or OFFSET is not supported with a fractional one yet"
+        );
         let rows = |count: Option<RowCount>| match count? {
             RowCount::Rows(n) | RowCount::FromEnd(n) => Some(n),
             RowCount::Part(_) => None,
@@ -83,7 +75,12 @@ impl SelectBinder<'_> {
             return Ok(RowCount::FromEnd(n.unsigned_abs()));
         }
         match value {
-            Value::Float(x) if x.fract() == 0.0 && x >= 0.0 => Ok(RowCount::Rows(x as u64)),
+            Value::Float(x) if x.fract() == 0.0 && (0.0..AFTER_U64).contains(&x) => {
+                Ok(RowCount::Rows(x as u64))
+            }
+            Value::Float(x) if x.fract() == 0.0 && (i64::MIN as f64..0.0).contains(&x) => {
+                Ok(RowCount::FromEnd((x as i64).unsigned_abs()))
+            }
             Value::Float(x) if x > 0.0 && x < 1.0 => Ok(RowCount::Part(x)),
             _ => bail!(
                 INVALID_LIMIT_EXPRESSION,

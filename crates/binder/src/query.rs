@@ -2,6 +2,7 @@
 
 use crate::call::argument;
 use crate::environment::Environment;
+use crate::query_settings;
 use crate::scope::TableScope;
 use crate::select::SelectBinder;
 use crate::shared::{Shared, count_uses};
@@ -144,7 +145,9 @@ impl<'b> QueryBinder<'b> {
         let wanted = usize::try_from(self.env.settings().max_subquery_depth).unwrap_or(usize::MAX);
         let most = if wanted == 0 { MAX_DEPTH } else { wanted.min(MAX_DEPTH) };
         ensure!(self.depth <= most, TOO_DEEP_SUBQUERIES, "Too deep subqueries. Maximum: {most}");
-        self.set_expr(&query.body)
+        let bound = self.set_expr(&query.body)?;
+        // Those of the statement itself hold already.
+        if self.depth > 0 { self.limited_by(query_settings::behind(&query.body), bound) } else { Ok(bound) }
     }
 
     /// The rows of a result that `additional_result_filter` lets through.
@@ -164,7 +167,7 @@ impl<'b> QueryBinder<'b> {
         QueryBinder { depth: self.depth + 1, ..self.clone() }
     }
 
-    fn set_expr(&self, body: &ast::SetExpr) -> Result<BoundQuery> {
+    pub(crate) fn set_expr(&self, body: &ast::SetExpr) -> Result<BoundQuery> {
         match body {
             ast::SetExpr::Select(select) => SelectBinder::bind(self, select),
             ast::SetExpr::Query(query) => self.query(query),
@@ -172,10 +175,11 @@ impl<'b> QueryBinder<'b> {
                 // WITH before the first SELECT of a UNION is seen by all of them.
                 let shared = self.with_of_first(inputs)?;
                 let mut bound = Vec::with_capacity(inputs.len());
+                query_settings::check_arms(inputs)?;
                 for (index, input) in inputs.iter().enumerate() {
                     bound.push(match with_of(&inputs[0], input).filter(|_| index > 0) {
-                        Some(input) => shared.set_expr(&input)?,
-                        None => shared.set_expr(input)?,
+                        Some(input) => shared.arm(&input, index + 1 == inputs.len())?,
+                        None => shared.arm(input, index + 1 == inputs.len())?,
                     });
                 }
                 let bound = self.same_types(bound, *op)?;

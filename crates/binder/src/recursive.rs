@@ -13,11 +13,12 @@ const MAX_WIDENED: usize = 16;
 
 impl QueryBinder<'_> {
     /// Runs the base, then the step over what came last, until nothing comes.
+    /// No more than `needed` rows are asked for, where that is known.
     pub(crate) fn recursive_cte(
         &self,
         cte: &Rc<Cte>,
-        base: Vec<ast::SetExpr>,
-        step: Vec<ast::SetExpr>,
+        (base, step): (Vec<ast::SetExpr>, Vec<ast::SetExpr>),
+        needed: Option<u64>,
     ) -> Result<BoundQuery> {
         let as_query = |inputs: Vec<ast::SetExpr>| {
             let span = ast::Span::default();
@@ -40,7 +41,11 @@ impl QueryBinder<'_> {
         let mut all = rows.clone();
         let max_depth = self.env.settings().max_recursive_cte_evaluation_depth;
         let mut depth = 0;
-        while rows.iter().any(|b| !b.is_empty()) {
+        let is_enough = |all: &[Block]| {
+            let n_rows: u64 = all.iter().map(|block| block.n_rows() as u64).sum();
+            needed.is_some_and(|needed| n_rows >= needed)
+        };
+        while rows.iter().any(|b| !b.is_empty()) && !is_enough(&all) {
             depth += 1;
             ensure!(
                 depth <= max_depth,

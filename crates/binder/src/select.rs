@@ -8,8 +8,8 @@ use crate::shared::{Shared, count_uses_of_select};
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
-    ArrayJoin, ColumnId, Distinct, Expr, Field, Fill, Filter, Limit, LimitBy, Plan, Project, Sort, SortKey,
-    Window,
+    ArrayJoin, ColumnId, Distinct, Expr, Field, Fill, Filter, FromEnd, Limit, LimitBy, Plan, Project, Sort,
+    SortKey, Window,
 };
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
@@ -25,6 +25,38 @@ pub(crate) enum Place {
     InsideAggregate,
 }
 
+/// LIMIT BY, or DISTINCT ON.
+struct BoundLimitBy {
+    by: Vec<Expr>,
+    limit: u64,
+    offset: u64,
+    from_end: FromEnd,
+}
+
+/// How many rows a SELECT takes of its one table, where that is plain: a LIMIT and nothing that makes, drops or orders rows.
+fn rows_needed(select: &ast::Select) -> Option<u64> {
+    let is_plain = select.joins.is_empty()
+        && !select.distinct
+        && select.distinct_on.is_empty()
+        && select.prewhere.is_none()
+        && select.where_.is_none()
+        && select.group_by.is_none()
+        && select.having.is_none()
+        && select.qualify.is_none()
+        && select.order_by.is_empty()
+        && select.limit_by.is_none();
+    let is_column = |e: &ast::Expr| matches!(e.kind, ExprKind::Identifier(_) | ExprKind::Star(_));
+    let rows = |e: &ast::Expr| match e.kind {
+        ExprKind::Literal(ast::Literal::UInt(rows)) => Some(rows),
+        _ => None,
+    };
+    if !is_plain || !select.projection.iter().all(is_column) {
+        return None;
+    }
+    let offset = select.offset.as_ref().map_or(Some(0), rows)?;
+    rows(select.limit.as_ref()?)?.checked_add(offset)
+}
+
 /// The state of binding one SELECT.
 pub(crate) struct SelectBinder<'b> {
     pub query: QueryBinder<'b>,
@@ -32,6 +64,8 @@ pub(crate) struct SelectBinder<'b> {
     pub aliases: HashMap<String, Rc<ast::Expr>>,
     /// The tables of FROM as they are written, for those that name each other.
     pub from_tables: Vec<ast::TableExpr>,
+    /// No more rows of FROM are needed than these, the first ones.
+    pub rows_needed: Option<u64>,
     /// While FROM is bound: the aliases of the whole SELECT, which ON sees.
     pub select_aliases: HashMap<String, Rc<ast::Expr>>,
     pub bound_aliases: HashMap<String, Expr>,
@@ -77,6 +111,7 @@ impl<'b> SelectBinder<'b> {
             tables: Tables::default(),
             aliases: HashMap::default(),
             from_tables: Vec::new(),
+            rows_needed: None,
             select_aliases: HashMap::default(),
             bound_aliases: HashMap::default(),
             resolving: Vec::new(),
@@ -134,6 +169,7 @@ impl<'b> SelectBinder<'b> {
         self.with_expressions(select)?;
         let aliases = self.with_select_aliases(select)?;
         self.select_aliases = aliases.clone();
+        self.rows_needed = rows_needed(select);
         let mut plan = self.from(select)?;
         self.aliases = aliases;
         crate::window_call::check_names(&select.windows)?;
@@ -219,9 +255,9 @@ impl<'b> SelectBinder<'b> {
             .map(|k| Ok(SortKey { expr: rewrite(self, &k.expr)?, ..k }))
             .collect::<Result<_>>()?;
         let limit_by = match limit_by {
-            Some((by, limit, offset)) => {
-                let by = by.iter().map(|e| rewrite(self, e)).collect::<Result<_>>()?;
-                Some((by, limit, offset))
+            Some(bound) => {
+                let by = bound.by.iter().map(|e| rewrite(self, e)).collect::<Result<_>>()?;
+                Some(BoundLimitBy { by, ..bound })
             }
             None => None,
         };
@@ -417,7 +453,7 @@ impl<'b> SelectBinder<'b> {
         &mut self,
         select: &ast::Select,
         projection: &[(String, Expr)],
-    ) -> Result<Option<(Vec<Expr>, u64, u64)>> {
+    ) -> Result<Option<BoundLimitBy>> {
         if !select.distinct_on.is_empty() {
             ensure!(
                 select.limit_by.is_none(),
@@ -425,7 +461,7 @@ impl<'b> SelectBinder<'b> {
                 "DISTINCT ON and LIMIT BY are not supported in one query"
             );
             let by = select.distinct_on.iter().map(|e| self.expr(e)).collect::<Result<_>>()?;
-            return Ok(Some((by, 1, 0)));
+            return Ok(Some(BoundLimitBy { by, limit: 1, offset: 0, from_end: FromEnd::default() }));
         }
         let Some(clause) = &select.limit_by else { return Ok(None) };
         let mut by = Vec::new();
@@ -444,18 +480,19 @@ impl<'b> SelectBinder<'b> {
             });
         }
         let mut count = |e: Option<&ast::Expr>, clause: &str, none: u64| match e {
-            None => Ok(none),
+            None => Ok((none, false)),
             Some(e) => match self.row_count(e, clause)? {
-                RowCount::Rows(n) => Ok(n),
-                RowCount::FromEnd(_) => bail!(NOT_IMPLEMENTED, "Negative LIMIT BY is not supported"),
+                RowCount::Rows(n) => Ok((n, false)),
+                RowCount::FromEnd(n) => Ok((n, true)),
                 RowCount::Part(_) => {
                     bail!(NOT_IMPLEMENTED, "Fractional LIMIT/OFFSET with LIMIT BY is not supported yet")
                 }
             },
         };
-        let limit = count(clause.limit.as_ref(), "LIMIT", u64::MAX)?;
-        let offset = count(clause.offset.as_ref(), "OFFSET", 0)?;
-        Ok(Some((by, limit, offset)))
+        let (limit, limit_from_end) = count(clause.limit.as_ref(), "LIMIT", u64::MAX)?;
+        let (offset, offset_from_end) = count(clause.offset.as_ref(), "OFFSET", 0)?;
+        let from_end = FromEnd { limit: limit_from_end, offset: offset_from_end };
+        Ok(Some(BoundLimitBy { by, limit, offset, from_end }))
     }
 
     fn windows(&self, mut plan: Plan, after: &After, aggregated: bool) -> Result<Plan> {
@@ -499,7 +536,7 @@ impl<'b> SelectBinder<'b> {
         select: &ast::Select,
         exprs: Vec<(Field, Expr)>,
         order_by: Vec<SortKey>,
-        limit_by: Option<(Vec<Expr>, u64, u64)>,
+        limit_by: Option<BoundLimitBy>,
     ) -> Result<BoundQuery> {
         let fields: Vec<Field> = exprs.iter().map(|e| e.0.clone()).collect();
         let mut all = exprs;
@@ -519,7 +556,7 @@ impl<'b> SelectBinder<'b> {
         let keys: Vec<SortKey> =
             order_by.into_iter().map(|k| SortKey { expr: as_column(&k.expr), ..k }).collect();
         let limit_by =
-            limit_by.map(|(by, limit, offset)| (by.iter().map(&mut as_column).collect(), limit, offset));
+            limit_by.map(|bound| BoundLimitBy { by: bound.by.iter().map(&mut as_column).collect(), ..bound });
         let known = all.clone();
         let has_extra = all.len() > fields.len();
         let mut plan = Plan::Project(Project { input: Box::new(plan), exprs: all });
@@ -537,8 +574,9 @@ impl<'b> SelectBinder<'b> {
             });
         }
         plan = self.fill(plan, select, &keys, &known, &fields)?;
-        if let Some((columns, limit, offset)) = limit_by {
-            plan = Plan::LimitBy(LimitBy { input: Box::new(plan), columns, limit, offset, needed: None });
+        if let Some(BoundLimitBy { by: columns, limit, offset, from_end }) = limit_by {
+            let input = Box::new(plan);
+            plan = Plan::LimitBy(LimitBy { input, columns, limit, offset, from_end, needed: None });
         }
         if let Some(bound) = self.limits(select.limit.as_ref(), select.offset.as_ref())? {
             let ties = if select.limit_with_ties {

@@ -4,7 +4,7 @@ use crate::query::{BoundQuery, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Vector};
-use chalet_plan::{Expr, Limit, Literal, Plan, RowParts, SubqueryKind};
+use chalet_plan::{Expr, FromEnd, Limit, Literal, Plan, RowParts, SubqueryKind};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TupleField, Value};
 use std::cell::Cell;
@@ -123,7 +123,7 @@ fn limited(plan: Plan, limit: u64) -> Plan {
         limit: Some(limit),
         offset: 0,
         ties: None,
-        from_end: false,
+        from_end: FromEnd::default(),
         parts: RowParts::default(),
     })
 }

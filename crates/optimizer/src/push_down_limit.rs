@@ -15,7 +15,7 @@ use chalet_plan::{Plan, Sort};
 pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     top_down(plan, &mut |mut node| {
         if let Plan::Limit(limit) = &mut node
-            && !limit.from_end
+            && !limit.from_end.any()
             && limit.ties.is_none()
             && limit.parts.is_empty()
             && let Some(rows) = limit.limit.and_then(|n| n.checked_add(limit.offset))
@@ -39,7 +39,7 @@ fn push(plan: &mut Plan, rows: u64) {
         }
         Plan::Scan(node) => least(&mut node.limit),
         Plan::Distinct(node) => least(&mut node.limit),
-        Plan::LimitBy(node) => least(&mut node.needed),
+        Plan::LimitBy(node) if !node.from_end.any() => least(&mut node.needed),
         // Totals are of all groups.
         Plan::Aggregate(node) if node.totals.is_none() => least(&mut node.limit),
         Plan::Project(node) => push(&mut node.input, rows),

@@ -12,7 +12,7 @@
 use crate::rewriter::{Rewriter, bottom_up, placeholder};
 use chalet_base::Result;
 use chalet_base::hash::HashSet;
-use chalet_plan::{ColumnId, Expr, GroupingKind, JoinKind, Limit, Plan, RowParts};
+use chalet_plan::{ColumnId, Expr, FromEnd, GroupingKind, JoinKind, Limit, Plan, RowParts};
 
 pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
     bottom_up(plan, &mut |node| Ok(reduced(node)))
@@ -27,7 +27,7 @@ fn reduced(mut node: Plan) -> Plan {
                 return std::mem::replace(&mut *sort.input, placeholder());
             }
         }
-        Plan::LimitBy(by) => {
+        Plan::LimitBy(by) if !by.from_end.any() => {
             let constants = constants(&by.input);
             by.columns.retain(|column| !is_constant(column, &constants));
             if by.columns.is_empty() {
@@ -54,7 +54,7 @@ fn limited(input: Plan, limit: u64, offset: u64) -> Plan {
         limit: Some(limit),
         offset,
         ties: None,
-        from_end: false,
+        from_end: FromEnd::default(),
         parts: RowParts::default(),
     })
 }

@@ -107,7 +107,10 @@ pub fn describe(plan: &Plan) -> String {
             format!("{}offset {offset}", limit.map_or(String::new(), |limit| limit + " "))
         }
         Plan::LimitBy(n) => {
-            format!("{} offset {} by [{}]", n.limit, n.offset, list(&n.columns, |e| e.to_string()))
+            let sign = |from_end| if from_end { "-" } else { "" };
+            let (limit, offset) = (sign(n.from_end.limit), sign(n.from_end.offset));
+            let by = list(&n.columns, |e| e.to_string());
+            format!("{limit}{} offset {offset}{} by [{by}]", n.limit, n.offset)
         }
         Plan::Distinct(n) => list(&n.on, |id| format!("#{}", id.0)),
         Plan::Union(n) => list(&n.fields, named),

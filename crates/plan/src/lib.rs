@@ -24,7 +24,7 @@ pub use expr::{Expr, InExpr, InSet, Literal, SetSource, SubqueryExpr, SubqueryKi
 pub use merge_rows::{Fold, MergeRows, RowRule};
 pub use node::{
     Aggregate, AggregateCall, AggregateName, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter,
-    FrameBound, FrameSpec, FrameUnit, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit, LimitBy,
-    Plan, Project, RowParts, ScanIndex, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey, Totals, Union,
-    Values, Window, WindowCall, WindowImpl,
+    FrameBound, FrameSpec, FrameUnit, FromEnd, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit,
+    LimitBy, Plan, Project, RowParts, ScanIndex, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey,
+    Totals, Union, Values, Window, WindowCall, WindowImpl,
 };

@@ -10,6 +10,7 @@ use chalet_function_api::{Aggregate as AggregateImpl, WindowFunction};
 use chalet_storage::Table;
 use chalet_storage::merge_tree::skip_index::SkipIndexKind;
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A node of the logical plan with its inputs; a plan is its uppermost node.
@@ -244,10 +245,35 @@ pub struct Limit {
     pub offset: u64,
     /// Also the rows that equal the last one under these keys.
     pub ties: Option<Vec<SortKey>>,
-    /// Count from the end: the kernel's negative LIMIT and OFFSET.
-    pub from_end: bool,
+    pub from_end: FromEnd,
     /// Where a part of the rows is asked for, in place of the number.
     pub parts: RowParts,
+}
+
+/// Which of LIMIT and OFFSET are negative and count from the end: `OFFSET -n` leaves out the last rows, `LIMIT -n` keeps the
+/// last ones of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FromEnd {
+    pub limit: bool,
+    pub offset: bool,
+}
+
+impl FromEnd {
+    /// Does one of them?
+    pub fn any(self) -> bool {
+        self.limit || self.offset
+    }
+
+    /// The rows that are left of `n`: the offset cuts first, then the limit.
+    pub fn rows(self, limit: Option<u64>, offset: u64, n: u64) -> Range<u64> {
+        let cut = offset.min(n);
+        let (start, end) = if self.offset { (0, n - cut) } else { (cut, n) };
+        match limit {
+            None => start..end,
+            Some(limit) if self.limit => end.saturating_sub(limit).max(start)..end,
+            Some(limit) => start..start.saturating_add(limit).min(end),
+        }
+    }
 }
 
 /// LIMIT and OFFSET that say which part of all rows, between 0 and 1: `LIMIT 0.1`.
@@ -271,6 +297,8 @@ pub struct LimitBy {
     pub columns: Vec<Expr>,
     pub limit: u64,
     pub offset: u64,
+    /// Counts from the end of a value's rows.
+    pub from_end: FromEnd,
     /// No more than this many rows are needed, the first ones.
     pub needed: Option<u64>,
 }

@@ -2,8 +2,10 @@
 //!
 //! - [`settings`]: what changes text forms, by the names of the kernel's settings
 //! - [`write`]: values to text, in the style of a format
+//! - [`json_number`]: numbers of JSON for types that do not have them exactly
 //! - [`read`]: text to values, in the syntax of a format
 
+pub mod json_number;
 pub mod read;
 pub mod settings;
 pub mod write;

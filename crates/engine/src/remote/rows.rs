@@ -135,6 +135,9 @@ fn order(sort: &Sort) -> Option<(Sayable<'_>, Vec<String>)> {
 
 /// `LIMIT n BY ...`, behind an ORDER BY where there is one.
 fn of_limit_by(node: &LimitBy) -> Option<Narrowing> {
+    if node.from_end.any() {
+        return None;
+    }
     let limit = node.limit.checked_add(node.offset)?;
     let mut exprs = node.columns.clone();
     let mut below = &*node.input;

@@ -13,7 +13,7 @@ use chalet_binder::{BoundQuery, bind_query};
 use chalet_columns::Block;
 use chalet_formats::output::{Memory, Sink};
 use chalet_formats::{Compression, Statistics};
-use chalet_plan::{Limit, Plan, RowParts};
+use chalet_plan::{FromEnd, Limit, Plan, RowParts};
 use chalet_syntax::ast;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +60,7 @@ fn limited(plan: Plan, ctx: &QueryContext) -> Plan {
         limit,
         offset,
         ties: None,
-        from_end: false,
+        from_end: FromEnd::default(),
         parts: RowParts::default(),
     })
 }

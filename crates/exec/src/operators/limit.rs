@@ -9,9 +9,10 @@ use chalet_base::Result;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
 use chalet_memory::Reservation;
-use chalet_plan::RowParts;
+use chalet_plan::{FromEnd, RowParts};
 use chalet_storage::Scan;
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -21,8 +22,7 @@ pub struct Limit {
     pub offset: u64,
     /// WITH TIES: rows that equal the last one under these keys follow it.
     pub ties: Option<Program>,
-    /// Count from the end.
-    pub from_end: bool,
+    pub from_end: FromEnd,
     pub parts: RowParts,
     pub collected: Arc<AtomicU64>,
 }
@@ -30,7 +30,7 @@ pub struct Limit {
 impl Limit {
     /// Rows that must be in before reading can stop.
     fn needed(&self) -> Option<u64> {
-        match (self.limit, self.from_end || self.ties.is_some() || !self.parts.is_empty()) {
+        match (self.limit, self.from_end.any() || self.ties.is_some() || !self.parts.is_empty()) {
             (Some(limit), false) => Some(limit.saturating_add(self.offset)),
             _ => None,
         }
@@ -63,29 +63,27 @@ impl Sink for Limit {
         blocks.sort_by_key(|(position, _)| *position);
         let blocks: Vec<Block> = blocks.into_iter().map(|(_, block)| block).collect();
         let total: u64 = blocks.iter().map(|b| b.n_rows() as u64).sum();
-        let (start, end) = self.range(total);
-        let mut end = end.max(start);
+        let Range { mut start, mut end } = self.range(total);
         if let Some(ties) = &self.ties
             && end > start
         {
-            end += tied_rows(&blocks, end, ties)?;
+            // The last rows are followed by nothing: those before them tie.
+            match self.from_end.limit {
+                true => start -= tied_rows_before(&blocks, start, ties)?,
+                false => end += tied_rows(&blocks, end, ties)?,
+            }
         }
         Ok(blocks_as_source(cut(blocks, start, end), ctx))
     }
 }
 
 impl Limit {
-    fn range(&self, total: u64) -> (u64, u64) {
+    fn range(&self, total: u64) -> Range<u64> {
         // A part of a row is a whole row.
         let rows = |part: f64| (part * total as f64).ceil() as u64;
         let offset = self.parts.offset.map_or(self.offset, rows);
         let limit = self.parts.limit.map(rows).or(self.limit);
-        if self.from_end {
-            let end = total.saturating_sub(offset);
-            return (limit.map_or(0, |limit| end.saturating_sub(limit)), end);
-        }
-        let start = offset.min(total);
-        (start, limit.map_or(total, |limit| start.saturating_add(limit).min(total)))
+        self.from_end.rows(limit, offset, total)
     }
 }
 
@@ -109,6 +107,30 @@ fn tied_rows(blocks: &[Block], end: u64, program: &Program) -> Result<u64> {
             }
         }
         first_row += n_rows;
+    }
+    Ok(tied)
+}
+
+/// How many rows before `start` equal the row there.
+fn tied_rows_before(blocks: &[Block], start: u64, program: &Program) -> Result<u64> {
+    let mut first: Option<Vec<u8>> = None;
+    let mut end_row: u64 = blocks.iter().map(|block| block.n_rows() as u64).sum();
+    let mut tied = 0;
+    for block in blocks.iter().rev() {
+        let first_row = end_row - block.n_rows() as u64;
+        if first_row <= start {
+            let columns = program.evaluate(block)?;
+            let keys = group_keys(&columns.iter().collect::<Vec<&Column>>(), block.n_rows());
+            for row in (first_row..end_row.min(start + 1)).rev() {
+                let key = keys.get((row - first_row) as usize);
+                match &first {
+                    None => first = Some(key.to_vec()),
+                    Some(first) if first == key => tied += 1,
+                    Some(_) => return Ok(tied),
+                }
+            }
+        }
+        end_row = first_row;
     }
     Ok(tied)
 }

@@ -12,6 +12,7 @@ pub mod join;
 pub mod key_prefix;
 pub mod limit;
 pub mod limit_by;
+pub mod limit_by_from_end;
 pub mod materialize;
 pub mod merge_rows;
 pub mod merge_runs;

@@ -11,8 +11,8 @@ use crate::operators::collect::RowRange;
 use crate::operators::merge_runs::MergeOrder;
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{
-    aggregate, array_join, distinct, fill, filter, join, limit, limit_by, merge_rows, project, set_op, sort,
-    window,
+    aggregate, array_join, distinct, fill, filter, join, limit, limit_by, limit_by_from_end, merge_rows,
+    project, set_op, sort, window,
 };
 use crate::pipeline::{Operator, Source, Stage, Stream};
 use crate::read_in_order::{OrderedBy, ScanOrder, scan_order};
@@ -229,9 +229,16 @@ impl PhysicalPlanner<'_> {
             Plan::LimitBy(node) => {
                 let columns = self.program(&node.columns.iter().collect::<Vec<_>>(), &node.input)?;
                 let types: Vec<DataType> = node.columns.iter().map(|column| column.ty().clone()).collect();
+                let layout = Arc::new(KeyLayout::new(&types));
+                if node.from_end.any() {
+                    let (limit, offset, from_end) = (node.limit, node.offset, node.from_end);
+                    let operator =
+                        limit_by_from_end::LimitByFromEnd { columns, layout, limit, offset, from_end };
+                    return Ok(self.input(&node.input, true)?.map(|stream| stream.into_sink(operator)));
+                }
                 let operator = limit_by::LimitBy {
                     columns,
-                    layout: Arc::new(KeyLayout::new(&types)),
+                    layout,
                     limit: node.limit,
                     offset: node.offset,
                     needed: node.needed,
@@ -364,7 +371,7 @@ impl PhysicalPlanner<'_> {
                         limit: limit.map(|limit| limit.saturating_sub(offset)),
                         offset,
                         ties: None,
-                        from_end: false,
+                        from_end: plan::FromEnd::default(),
                         parts: plan::RowParts::default(),
                         collected: Arc::default(),
                     })
@@ -449,7 +456,7 @@ impl PhysicalPlanner<'_> {
     /// The plan of a whole query: a limit on top of it is for who takes its rows, so that they need not be collected.
     fn plan_result(&self, plan: &Plan) -> Result<(PhysicalPlan, Option<RowRange>)> {
         match plan {
-            Plan::Limit(node) if node.ties.is_none() && !node.from_end && node.parts.is_empty() => {
+            Plan::Limit(node) if node.ties.is_none() && !node.from_end.any() && node.parts.is_empty() => {
                 let Some(limit) = node.limit else { return Ok((self.plan(plan)?, None)) };
                 let mut input = self.input(&node.input, true)?;
                 let rows_in = Arc::new(AtomicU64::new(0));
@@ -477,7 +484,7 @@ impl PhysicalPlanner<'_> {
         let mut input = self.input(&node.input, true)?;
         // How many rows a part is, is known at the end only.
         if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
-            match node.from_end || !node.parts.is_empty() {
+            match node.from_end.any() || !node.parts.is_empty() {
                 true => input.count_before_limit(u64::MAX, collected),
                 false => input.count_before_limit(limit.saturating_add(node.offset), collected),
             }

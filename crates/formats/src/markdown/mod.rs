@@ -8,6 +8,7 @@ use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_text::Style;
 use chalet_text::write::escape::escaped;
+use chalet_types::DataType;
 
 struct Markdown;
 
@@ -30,32 +31,22 @@ pub const FORMATS: &[Format] = &[format("Markdown", &["md"], true), format("MD",
 
 impl OutputFormat for Markdown {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
+        let escapes = request.settings.output_format_markdown_escape_special_characters;
+        let is_text = |ty: &DataType| matches!(ty, DataType::String | DataType::FixedString(_));
+        let escaped = request.header.iter().map(|(_, ty)| escapes && is_text(ty)).collect();
         let cells = Cells::new(&request, Style::Escaped);
-        Ok(RowWriter::boxed(MarkdownLayout { request, cells, text: Vec::new() }, sink))
+        let plain = Cells::new(&request, Style::Plain);
+        Ok(RowWriter::boxed(MarkdownLayout { request, cells, plain, escaped, text: Vec::new() }, sink))
     }
 }
 
 struct MarkdownLayout {
     request: WriteRequest,
     cells: Cells,
+    plain: Cells,
+    /// Columns of strings whose punctuation is escaped: it may mean something to Markdown.
+    escaped: Vec<bool>,
     text: Vec<u8>,
-}
-
-/// Characters that mean something to Markdown.
-const SPECIAL: &[u8] = b"\\`*_{}[]<>()#+-.!|";
-
-impl MarkdownLayout {
-    fn put(&self, out: &mut Vec<u8>, text: &[u8]) {
-        if !self.request.settings.output_format_markdown_escape_special_characters {
-            return out.extend_from_slice(text);
-        }
-        for &byte in text {
-            if SPECIAL.contains(&byte) {
-                out.push(b'\\');
-            }
-            out.push(byte);
-        }
-    }
 }
 
 impl RowLayout for MarkdownLayout {
@@ -63,9 +54,7 @@ impl RowLayout for MarkdownLayout {
         out.extend_from_slice(b"|");
         for (name, _) in self.request.header.iter() {
             out.push(b' ');
-            let mut text = Vec::new();
-            escaped(&mut text, name.as_bytes());
-            self.put(out, &text);
+            escaped(out, name.as_bytes());
             out.extend_from_slice(b" |");
         }
         out.extend_from_slice(b"\n|");
@@ -81,11 +70,18 @@ impl RowLayout for MarkdownLayout {
         out.push(b'|');
         for column in 0..self.cells.n_columns() {
             out.push(b' ');
-            let mut text = std::mem::take(&mut self.text);
-            text.clear();
-            self.cells.write(&mut text, block, column, row);
-            self.put(out, &text);
-            self.text = text;
+            if self.escaped[column] {
+                self.text.clear();
+                self.plain.write(&mut self.text, block, column, row);
+                for &byte in &self.text {
+                    if byte.is_ascii_punctuation() {
+                        out.push(b'\\');
+                    }
+                    out.push(byte);
+                }
+            } else {
+                self.cells.write(out, block, column, row);
+            }
             out.extend_from_slice(b" |");
         }
         out.push(b'\n');

@@ -6,7 +6,7 @@ use super::typed::text_of;
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
-use chalet_function_api::{Argument, Bound, Call, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::DataType;
 
 enum Step {
@@ -142,7 +142,59 @@ impl Path {
     }
 }
 
+/// What `JSON_VALUE` gives, by its settings.
+struct ValueOptions {
+    path: Path,
+    /// NULL where there is no value, not an empty text.
+    nullable: bool,
+    /// Arrays and objects are values too.
+    complex: bool,
+}
+
+fn bind_value(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
+    let path = parsed(name, args)?;
+    let is_set = |name: &str| (ctx.settings.all.0)(name).is_some_and(|(value, _)| value.as_u64() == Some(1));
+    let nullable = is_set("function_json_value_return_type_allow_nullable");
+    let complex = is_set("function_json_value_return_type_allow_complex");
+    let ty = if nullable { DataType::String.nullable() } else { DataType::String };
+    Ok(Bound::with_state(ty, ValueOptions { path, nullable, complex }))
+}
+
+fn values(call: &Call) -> Result<Column> {
+    let options = call.state::<ValueOptions>()?;
+    let mut document = Document::default();
+    let mut out = StringBuilder::with_capacity(call.n_rows);
+    let mut valid = Vec::with_capacity(call.n_rows);
+    for text in call.vector(0).strings()?.iter() {
+        let mut found = false;
+        let root = document.parse(text);
+        out.push_with(|out| {
+            let Some(root) = root else { return };
+            Path::visit(&options.path.0, root, &mut |element| {
+                match element.node() {
+                    Node::Array { .. } | Node::Object { .. } if !options.complex => return false,
+                    Node::Array { .. } | Node::Object { .. } => raw::compact(element, out),
+                    _ => out.extend_from_slice(text_of(element, &mut Vec::new())),
+                }
+                found = true;
+                true
+            });
+        });
+        valid.push(found);
+    }
+    let mut vector = Vector::from(out.finish());
+    if options.nullable {
+        vector.validity = Some(valid.into());
+    }
+    Ok(vector.into())
+}
+
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
+    Ok(Bound::with_state(result, parsed(name, args)?))
+}
+
+/// The path of the second argument.
+fn parsed(name: &'static str, args: &[Argument]) -> Result<Path> {
     // Further arguments are not looked at.
     ensure!(args.len() >= 2, TOO_FEW_ARGUMENTS_FOR_FUNCTION, "Function {name} requires at least 2 arguments");
     for (index, what) in ["JSON", "JSONPath"].into_iter().enumerate() {
@@ -156,7 +208,7 @@ fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound
     let Some(text) = args[1].constant.as_ref().and_then(|path| path.as_str()) else {
         bail!(ILLEGAL_COLUMN, "JSONPath of function {name} must be a constant string");
     };
-    Ok(Bound::with_state(result, Parser { whole: text, rest: text }.path()?))
+    Parser { whole: text, rest: text }.path()
 }
 
 /// One text a row: `write` gets the document and appends.
@@ -201,18 +253,8 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT JSON_VALUE('{\"a\": {\"b\": 1}}', '$.a.b')", result: "1" }],
             ..Record::DEFAULT
         },
-        bind: |name, args, _| bind(name, args, DataType::String),
-        execute: |call| {
-            texts(call, |steps, root, out| {
-                Path::visit(steps, root, &mut |element| {
-                    if matches!(element.node(), Node::Array { .. } | Node::Object { .. }) {
-                        return false;
-                    }
-                    out.extend_from_slice(text_of(element, &mut Vec::new()));
-                    true
-                });
-            })
-        },
+        bind: bind_value,
+        execute: values,
     },
     Plain {
         record: Record {

@@ -6,7 +6,7 @@ use chalet_base::{Result, bail, discard_messages, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Native};
 use chalet_function_api::Context;
-use chalet_text::{Reader, Syntax, TextSettings};
+use chalet_text::{Reader, Syntax, TextSettings, json_number};
 use chalet_types::{AsI256, DataType, EnumValues, I256, TupleField, U256};
 
 /// Appends JSON values to columns of one type.
@@ -15,7 +15,7 @@ pub struct Typed {
     reader: Reader,
     /// Of elements, fields, or of keys and values.
     inner: Vec<Typed>,
-    /// Booleans are the numbers 0 and 1.
+    /// Booleans are the numbers 0 and 1, and other numbers are booleans.
     bools_are_numbers: bool,
 }
 
@@ -79,6 +79,11 @@ impl Typed {
                 Node::Bool(x) => append::<u8>(out, u8::from(x))?,
                 Node::Int(x) => append::<u8>(out, u8::from(x != 0))?,
                 Node::UInt(x) => append::<u8>(out, u8::from(x != 0))?,
+                Node::Float(x) if self.bools_are_numbers => append::<u8>(out, u8::from(x != 0.0))?,
+                Node::Str(span) if self.bools_are_numbers => match json_number::float(element.text(span)) {
+                    Some(x) => append::<u8>(out, u8::from(x != 0.0))?,
+                    None => false,
+                },
                 _ => false,
             },
             UInt8 => self.integer::<u8>(element, out)?,
@@ -106,13 +111,17 @@ impl Typed {
             Enum8(names) | Enum16(names) => self.enumeration(names, element, out)?,
             DateTime(_) => match element.node() {
                 Node::Str(span) => self.read(element.text(span), out),
-                Node::UInt(x) => append(out, x as u32)?,
+                Node::UInt(x) => append(out, u32::try_from(x).unwrap_or(u32::MAX))?,
+                Node::Int(x) => append(out, x.clamp(0, i64::from(u32::MAX)) as u32)?,
+                // A cast of a float saturates.
+                Node::Float(x) => append(out, x as u32)?,
                 _ => false,
             },
-            DateTime64(..) => match element.node() {
+            DateTime64(scale, _) => match element.node() {
                 Node::Str(span) => self.read(element.text(span), out),
-                Node::UInt(x) => append(out, x as i64)?,
-                Node::Int(x) => append(out, x)?,
+                Node::UInt(x) => append_some(out, json_number::ticks(x.into(), *scale))?,
+                Node::Int(x) => append_some(out, json_number::ticks(x.into(), *scale))?,
+                Node::Float(x) => append_some(out, json_number::ticks_of_float(x, *scale))?,
                 _ => false,
             },
             Date | Date32 | Time | Time64(_) | Uuid | IPv4 | IPv6 => match element.node() {
@@ -266,13 +275,15 @@ impl Typed {
             // Up to 2^200 or so floats are whole numbers of 256 bits.
             Node::Float(x) if x.abs() < 1e60 => T::try_from(x.as_i256()).ok(),
             Node::Str(span) | Node::Big(span) => {
-                let text = std::str::from_utf8(element.text(span)).unwrap_or_default();
+                let bytes = element.text(span);
+                let text = std::str::from_utf8(bytes).unwrap_or_default();
                 let text = text.strip_prefix('+').unwrap_or(text);
-                T::from_text(text)
+                // A fraction is cut off.
+                T::from_text(text).or_else(|| T::try_from(json_number::whole(bytes)?).ok())
             }
             _ => None,
         };
-        value.map_or(Ok(false), |value| append(out, value))
+        append_some(out, value)
     }
 
     fn float(&self, element: Element, out: &mut Builder) -> Result<bool> {
@@ -324,6 +335,11 @@ impl FromWide for U256 {
 fn append<T: Native>(out: &mut Builder, value: T) -> Result<bool> {
     out.natives::<T>()?.push(value);
     Ok(true)
+}
+
+/// Appends a value that may not fit.
+fn append_some<T: Native>(out: &mut Builder, value: Option<T>) -> Result<bool> {
+    value.map_or(Ok(false), |value| append(out, value))
 }
 
 /// A string itself, any other value as JSON.

@@ -432,7 +432,7 @@ fn without_order(plan: Plan, columns_too: bool) -> Plan {
                 && node.limit.is_some_and(|n| n > 0)
                 && node.offset == 0
                 && node.ties.is_none()
-                && !node.from_end
+                && !node.from_end.any()
                 && node.parts.is_empty() =>
         {
             without_order(*node.input, columns_too)

@@ -18,8 +18,8 @@ use super::{joined, pull_conditions, restore};
 use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::{Result, bail};
 use chalet_plan::{
-    Aggregate, ColumnId, Distinct, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Limit,
-    LimitBy, Plan, Project, SetOp, Union,
+    Aggregate, ColumnId, Distinct, Expr, Field, Filter, FromEnd, Join, JoinKey, JoinKind, JoinStrictness,
+    Limit, LimitBy, Plan, Project, SetOp, Union,
 };
 use chalet_types::DataType;
 
@@ -202,7 +202,7 @@ impl Domain<'_> {
     }
 
     fn limit(&self, node: Limit) -> Result<Pushed> {
-        if node.ties.is_some() || node.from_end || !node.parts.is_empty() {
+        if node.ties.is_some() || node.from_end.any() || !node.parts.is_empty() {
             bail!(
                 NOT_IMPLEMENTED,
                 "Correlated subqueries with LIMIT WITH TIES or a negative or fractional LIMIT are not supported"
@@ -214,6 +214,7 @@ impl Domain<'_> {
             columns: domain.iter().map(column).collect(),
             limit: node.limit.unwrap_or(u64::MAX),
             offset: node.offset,
+            from_end: FromEnd::default(),
             needed: None,
         };
         Ok((Plan::LimitBy(by), domain))

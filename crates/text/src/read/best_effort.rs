@@ -38,10 +38,25 @@ struct Parts {
     second: u32,
     fraction: i64,
     has_time: bool,
-    /// Seconds east of UTC, once a zone was named.
-    offset: Option<i64>,
+    /// From UTC, once a zone was named.
+    offset: Option<Offset>,
     is_am: bool,
     is_pm: bool,
+}
+
+/// Hours and minutes east of UTC, or west of it.
+#[derive(Default)]
+struct Offset {
+    west: bool,
+    hours: i64,
+    minutes: i64,
+}
+
+impl Offset {
+    fn seconds(&self) -> i64 {
+        let seconds = self.hours * 3600 + self.minutes * 60;
+        if self.west { -seconds } else { seconds }
+    }
 }
 
 /// How to read what can be read in two ways.
@@ -99,7 +114,7 @@ pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result
             b'T' if !cur.rest().get(1).is_some_and(|b| b.is_ascii_alphabetic()) => cur.advance(1),
             b'Z' if !cur.rest().get(1).is_some_and(|b| b.is_ascii_alphabetic()) => {
                 cur.advance(1);
-                parts.offset.get_or_insert(0);
+                parts.offset.get_or_insert_default();
             }
             b'.' => {
                 if !parts.has_time {
@@ -322,20 +337,27 @@ fn day_and_month(
     Ok(())
 }
 
-/// `+hh[[:]mm]`; several offsets add up.
+/// `+hh[[:]mm]`; several offsets add up. Behind a date as one number, six digits are a time.
 fn offset(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
-    let negative = cur.peek() == Some(b'-');
+    let west = cur.peek() == Some(b'-');
     cur.advance(1);
     let (value, n) = digits(cur);
-    let seconds = match n {
+    let (hours, minutes) = match n {
+        6 if parts.day != 0 && !parts.has_time => {
+            set_clock(parts, value as u32);
+            return Ok(());
+        }
         1 | 2 => {
             let minutes = if cur.accept(b':') { two(cur, " for time zone offset in minutes")? } else { 0 };
-            value as i64 * 3600 + i64::from(minutes) * 60
+            (value as i64, i64::from(minutes))
         }
-        3 | 4 => (value as i64 / 100) * 3600 + (value as i64 % 100) * 60,
+        3 | 4 => (value as i64 / 100, value as i64 % 100),
         n => return Err(unexpected_digits(" for time zone offset", n)),
     };
-    *parts.offset.get_or_insert(0) += if negative { -seconds } else { seconds };
+    let offset = parts.offset.get_or_insert_default();
+    offset.west |= west;
+    offset.hours += hours;
+    offset.minutes += minutes;
     Ok(())
 }
 
@@ -363,7 +385,8 @@ pub(super) fn begins_with_another_word(text: &[u8]) -> bool {
 fn word(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
     let text = cur.take_until(|b| !b.is_ascii_alphabetic());
     let is = |name: &str| text.eq_ignore_ascii_case(name.as_bytes());
-    let zone = |parts: &mut Parts, hours: i64| *parts.offset.get_or_insert(0) += hours * 3600;
+    // The name of a zone has its hours in place of those before it, with their sign.
+    let zone = |parts: &mut Parts, hours: i64| parts.offset.get_or_insert_default().hours = hours;
     if text.len() == 1 {
         return Err(unexpected("alphabetical character"));
     }
@@ -376,7 +399,7 @@ fn word(cur: &mut Cursor, parts: &mut Parts) -> Result<()> {
     } else if is("pm") {
         parts.is_pm = true;
     } else if is("utc") || is("gmt") {
-        zone(parts, 0);
+        parts.offset.get_or_insert_default();
     } else if is("msk") {
         zone(parts, 3);
     } else if is("msd") {
@@ -418,8 +441,8 @@ fn finish(mut parts: Parts, time: &LocalTime) -> Result<Timestamp> {
         + i64::from(parts.hour) * 3600
         + i64::from(parts.minute) * 60
         + i64::from(parts.second);
-    let unix_seconds = match parts.offset {
-        Some(offset) => local - offset,
+    let unix_seconds = match &parts.offset {
+        Some(offset) => local - offset.seconds(),
         None => time.to_timestamp(local),
     };
     Ok(Timestamp { unix_seconds, fraction: parts.fraction })

@@ -3,8 +3,8 @@
 use super::cursor::{Cursor, plain};
 use super::seen::{self, Seen, Typing};
 use super::{Reader, Syntax, string};
-use crate::TextSettings;
-use chalet_base::{Result, bail, err};
+use crate::{TextSettings, json_number};
+use chalet_base::{Result, bail, discard_messages, err};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, json, variant};
 use chalet_types::{DataType, JsonType};
@@ -432,13 +432,22 @@ impl Reader {
     ) -> Result<()> {
         let (path, ty) = &paths.ty.typed[typed];
         let text = string::json_value(cur)?;
-        let mut builder = Builder::new(ty);
         let reader = &paths.typed[typed];
-        let mut inner = Cursor::new(text);
         let several = ty.contains_several_types() || matches!(ty.bare(), DataType::String);
+        let read_text = |text: &[u8], suits: bool| {
+            let mut builder = Builder::new(ty);
+            let mut inner = Cursor::new(text);
+            let read = suits && reader.read(&mut inner, &mut builder).is_ok() && inner.is_at_end();
+            (read && builder.len() == 1).then_some(builder)
+        };
         let suits = several || text == b"null" || Reader::suits(reader, text);
-        let read = suits && reader.read(&mut inner, &mut builder).is_ok() && inner.is_at_end();
-        if !read || builder.len() != 1 {
+        let nearest = || {
+            let text = json_number::text_as(ty.bare(), text)?;
+            let suits = ty.bare().is_date_or_time() || Reader::suits(reader, text.as_bytes());
+            read_text(text.as_bytes(), suits)
+        };
+        let read = read_text(text, suits).or_else(|| discard_messages(nearest));
+        let Some(builder) = read else {
             let object = matches!(text.first(), Some(b'{' | b'['));
             let what = if object {
                 format!("cannot read {ty} value from JSON element: {}", plain(text))
@@ -446,7 +455,7 @@ impl Reader {
                 format!("cannot parse {ty} value here: {}", plain(text))
             };
             bail!(INCORRECT_DATA, "Cannot insert data into JSON column: {what} (while reading path {path})");
-        }
+        };
         if ty.is_nullable() && text == b"null" {
             return Ok(());
         }
