@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import select
 import time
 import types
 from typing import TYPE_CHECKING, Any
 
 from .. import _chalet
 from .._sources import TypedRows
+from .._waiting import answered
 from . import _arrays, _arrow, _place, _strings
 from ._literals import substituted
 from .errors import NotSupportedError, TypeMismatchError, raised
@@ -189,19 +189,7 @@ class Client:
         if self._is_local:
             raise NotSupportedError("query_id is not supported without a server")
         talk = self.connection._converse(query, None, params, settings, query_id, False, rows, None, tables)
-        try:
-            while True:
-                what, seconds, _ = talk.step()
-                if what == 0:
-                    return talk.answer()
-                if what == 3:
-                    talk.connect()
-                elif what in (1, 2):
-                    time.sleep(seconds)
-                    at = [talk.fileno()]
-                    select.select(at if what == 1 else [], at if what == 2 else [], [], 0.1)
-        finally:
-            talk.stop()
+        return answered(talk)
 
     def _tables(self, external_tables: Any) -> dict[str, Any] | None:
         return {one["name"]: _external(one) for one in external_tables} if external_tables else None
