@@ -8,6 +8,7 @@ import os
 import sys
 
 from .. import _chalet
+from .._structures import numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +61,7 @@ class Data:
             if path == "-":
                 path = self._copy = _copied_standard_input()
                 self.is_given = False
-            types = _chalet.tokens(table.get("types", ""))
-            structure = table.get("structure") or _numbered(types)
+            structure = table.get("structure") or numbered(table.get("types", ""))
             called = table.get("name", "_data" if number == 0 else f"_data{number + 1}")
             self._send(connection, called, [path, table.get("format", "TabSeparated"), structure])
 
@@ -90,18 +90,6 @@ class Data:
         if self._here is not None:
             self._here.close()
             self._here = None
-
-
-def _numbered(tokens: list[tuple[str, str]]) -> str:
-    """Types, apart at commas, as columns `_1`, `_2` and so on."""
-    types, depth = [""], 0
-    for _, text in tokens:
-        depth += (text == "(") - (text == ")")
-        if text == "," and depth == 0:
-            types.append("")
-        else:
-            types[-1] += text
-    return ", ".join(f"_{at} {ty.strip()}" for at, ty in enumerate(types, 1))
 
 
 def names_table(statement: str, table: str) -> bool:
