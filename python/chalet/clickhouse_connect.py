@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
 
 from . import _chalet
 from ._params import Escaped
+from ._structures import numbered
 
 try:
     from clickhouse_connect import common
@@ -195,36 +198,56 @@ class _Backend:
             return kind("The database reported an error", code=error.code)
         return kind(str(error), code=error.code, name=error.name)
 
-    def _query(self, sql: str | bytes, fmt: str | None, params: Mapping[str, Any] | None, runtime: Any) -> _chalet.Result:
+    def _query(
+        self, sql: str | bytes, fmt: str | None, params: Mapping[str, Any] | None, runtime: Any, external_data: Any = None
+    ) -> _chalet.Result:
         text = _text(sql)
         settings = {**self.settings, **_of_engine(runtime.settings)}
-        run = lambda: self.connection._read(text, fmt, _bound(params), settings=settings)  # noqa: E731
-        return self._run(run, runtime.database)
+        with self._external(external_data) as given:
+            run = lambda: self.connection._read(text, fmt, _bound(params), given.tables, settings=settings)  # noqa: E731
+            return self._run(run, runtime.database)
 
-    def _stream(self, sql: str | bytes, fmt: str, params: Mapping[str, Any] | None, runtime: Any) -> _chalet.StreamingResult:
+    def _external(self, external_data: Any) -> _External:
+        try:
+            return _External(external_data)
+        except _chalet.Error as error:
+            raise self._failed(DatabaseError, error) from error
+
+    def _stream(
+        self, sql: str | bytes, fmt: str, params: Mapping[str, Any] | None, runtime: Any, tables: Mapping[str, Any] | None
+    ) -> _chalet.StreamingResult:
         text = _text(sql)
         settings = {**self.settings, **_of_engine(runtime.settings)}
-        return self._run(lambda: self.connection.send_query(text, fmt, _bound(params), settings=settings), runtime.database)
+        run = lambda: self.connection.send_query(text, fmt, _bound(params), tables=tables, settings=settings)  # noqa: E731
+        return self._run(run, runtime.database)
 
     # --- what clickhouse-connect calls ---------------------------------------------------------------------------------
 
     def execute_query(self, context: Any, runtime: Any, prepped_query: str | bytes, /) -> QueryExecution:
-        _refuse_external_data(context.external_data)
+        given = context.external_data
         if is_columns_only_query(context):
-            return _columns_only(self._query(context.final_query, None, context.bind_params, runtime))
+            return _columns_only(self._query(context.final_query, None, context.bind_params, runtime, given))
         if context.is_insert:
-            result = self._query(prepped_query, "TabSeparated", context.bind_params, runtime)
+            result = self._query(prepped_query, "TabSeparated", context.bind_params, runtime, given)
             return QueryExecution(source=_Source([]), summary=_summary(result))
         if context.streaming:
-            outline = self._run(lambda: self.connection._outline(_text(prepped_query), _bound(context.bind_params)), runtime.database)
-            _tell_zones(context, *(outline or ((), ()))[:2])
-            stream = self._stream(prepped_query, "Native", context.bind_params, runtime)
-            return QueryExecution(source=_Source(self._pieces(stream), stream))
-        result = self._query(prepped_query, None, context.bind_params, runtime)
+            return self._streamed(context, runtime, prepped_query)
+        result = self._query(prepped_query, None, context.bind_params, runtime, given)
         _tell_zones(context, result.columns, result.types)
         # Of no rows the engine writes no columns either.
         block = result.to_format("Native") if result.rows_read() else _empty_block(result)
         return QueryExecution(source=_Source([block]), summary=_summary(result))
+
+    def _streamed(self, context: Any, runtime: Any, prepped_query: str | bytes) -> QueryExecution:
+        text, given = _text(prepped_query), self._external(context.external_data)
+        try:
+            outline = self._run(lambda: self.connection._outline(text, _bound(context.bind_params), given.tables), runtime.database)
+            _tell_zones(context, *(outline or ((), ()))[:2])
+            stream = self._stream(text, "Native", context.bind_params, runtime, given.tables)
+        except BaseException:
+            given.close()
+            raise
+        return QueryExecution(source=_Source(self._pieces(stream), stream, given))
 
     def _pieces(self, stream: _chalet.StreamingResult) -> Iterator[bytes]:
         try:
@@ -243,9 +266,8 @@ class _Backend:
         transport_settings: dict[str, str] | None,
         /,
     ) -> CommandExecution:
-        _refuse_external_data(external_data)
         command = _text(bound_cmd) if data is None else f"{_text(bound_cmd)}\n{_text(data)}"
-        result = self._query(command, None, bind_params, runtime)
+        result = self._query(command, None, bind_params, runtime, external_data)
         try:
             has_rows = bool(result.columns)
         except ValueError:
@@ -329,8 +351,7 @@ class _Backend:
         transport_settings: dict[str, str] | None,
         /,
     ) -> bytes:
-        _refuse_external_data(external_data)
-        return self._query(final_query, "TabSeparated", bind_params, runtime).bytes()
+        return self._query(final_query, "TabSeparated", bind_params, runtime, external_data).bytes()
 
     def execute_raw_stream(
         self,
@@ -341,12 +362,12 @@ class _Backend:
         transport_settings: dict[str, str] | None,
         /,
     ) -> io.IOBase:
-        _refuse_external_data(external_data)
         text = _text(final_query)
-        if not _is_in_pieces(text) or self._is_around_rows(runtime):
-            return io.BytesIO(self.execute_raw_query(text, bind_params, None, runtime, transport_settings))
+        # Data that come along are there until the statement has ended, so all of it is read.
+        if external_data is not None or not _is_in_pieces(text) or self._is_around_rows(runtime):
+            return io.BytesIO(self.execute_raw_query(text, bind_params, external_data, runtime, transport_settings))
         # A format that the text names goes before.
-        stream = self._stream(text, "TabSeparated", bind_params, runtime)
+        stream = self._stream(text, "TabSeparated", bind_params, runtime, None)
         return io.BufferedReader(_File(self._pieces(stream), stream))
 
     def _is_around_rows(self, runtime: Any) -> bool:
@@ -373,9 +394,12 @@ class _Backend:
 class _Source:
     """Bytes of a result, as clickhouse-connect reads them."""
 
-    def __init__(self, pieces: Iterable[bytes], stream: _chalet.StreamingResult | None = None) -> None:
+    def __init__(
+        self, pieces: Iterable[bytes], stream: _chalet.StreamingResult | None = None, given: _External | None = None
+    ) -> None:
         self._pieces = pieces
         self._stream = stream
+        self._given = given
         self.last_message: bytes | None = None
         self.exception_tag: str | None = None
 
@@ -386,6 +410,8 @@ class _Source:
     def close(self) -> None:
         if self._stream is not None:
             self._stream.close()
+        if self._given is not None:
+            self._given.close()
 
 
 class _File(io.RawIOBase):
@@ -437,9 +463,40 @@ def _tell_zones(context: Any, names: Sequence[str], types: Sequence[str]) -> Non
         context.column_tzs = {**zones, **(context.column_tzs or {})}
 
 
-def _refuse_external_data(external_data: Any) -> None:
-    if external_data is not None:
-        raise NotSupportedError("external data are not supported: register an object on client.connection instead")
+class _External:
+    """Data that come along with a statement, as tables of it: files of their own, until it has ended."""
+
+    def __init__(self, external_data: Any) -> None:
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._reader: _chalet.Connection | None = None
+        self.tables: dict[str, Any] | None = None
+        if external_data is None or not external_data.files:
+            return
+        self._folder, self._reader, self.tables = tempfile.TemporaryDirectory(prefix="chalet-"), _chalet.Connection(), {}
+        try:
+            for number, file in enumerate(external_data.files):
+                path = os.path.join(self._folder.name, str(number))
+                with open(path, "wb") as written:
+                    written.write(file.data)
+                structure = file.structure or numbered(file.types or "")
+                said = {"path": path, "format": file.fmt or "TabSeparated", "structure": structure}
+                self.tables[file.name] = self._reader.sql(f"SELECT * FROM file({', '.join(f'{{{one}:String}}' for one in said)})", params=said)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Forgets them."""
+        if self._reader is not None:
+            self._reader.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> _External:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 def _bound(params: Mapping[str, Any] | None) -> dict[str, Any]:

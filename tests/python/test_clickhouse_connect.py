@@ -206,3 +206,24 @@ def test_errors(client):
     with pytest.raises(DatabaseError) as caught:
         client.command("SELECT nosuch")
     assert "nosuch" not in str(caught.value) and caught.value.code == 47
+
+def test_external_data(client):
+    from clickhouse_connect.driver.external import ExternalData
+
+    given = ExternalData(file_name="u.csv", data=b"1,a\n2,b\n", fmt="CSV", structure=["id UInt32", "s String"])
+    given.add_file(file_name="k", data=b"5\t6\n", types=["UInt8", "Nullable(UInt8)"])
+    binary = client.raw_query("SELECT number AS n FROM numbers(3)", fmt="Native")
+    given.add_file(file_name="b", data=binary, fmt="Native", structure="n UInt64")
+    assert client.query("SELECT * FROM u", external_data=given).result_rows == [(1, "a"), (2, "b")]
+    assert client.query("SELECT _1 + _2 FROM k", external_data=given).first_row == (11,)
+    assert client.raw_query("SELECT count() FROM u JOIN b ON u.id = b.n", external_data=given) == b"2\n"
+    assert client.command("SELECT sum(id) FROM u", external_data=given) == 3
+    with client.query_rows_stream("SELECT id FROM u", external_data=given) as rows:
+        assert [row[0] for row in rows] == [1, 2]
+    with client.raw_stream("SELECT id FROM u", fmt="CSV", external_data=given) as rows:
+        assert rows.read() == b"1\n2\n"
+    with pytest.raises(DatabaseError, match="UNKNOWN_TABLE"):
+        client.query("SELECT * FROM u")
+    wrong = ExternalData(file_name="u", data=b"x\n", structure="id UInt32")
+    with pytest.raises(DatabaseError):
+        client.query("SELECT * FROM u", external_data=wrong)

@@ -100,8 +100,9 @@ def test_errors(client):
     with pytest.raises(KeyError):
         client.execute("INSERT INTO driver_t VALUES", [{"m": 1}])
     assert client.execute("SELECT count() FROM driver_t") == [(0,)]
-    with pytest.raises(errors.NotSupportedError):
-        client.execute("SELECT 1", settings={"use_numpy": True})
+    assert errors.ErrorCodes.UNKNOWN_TABLE == 60 and errors.NetworkError.code == errors.ErrorCodes.NETWORK_ERROR
+    with pytest.raises(AttributeError):
+        errors.ErrorCodes.NO_SUCH_CODE
     with pytest.raises(errors.NotSupportedError):
         Client("127.0.0.1", ciphers="x")
     with pytest.raises(errors.ServerException):

@@ -238,3 +238,27 @@ def test_a_server_by_its_name():
     for wrong in (["--host", "h", "--path", "p"], ["--port", "x"], ["--port", "70000"]):
         with pytest.raises(UsageError):
             parse(wrong)
+
+
+def test_data_for_a_server(tmp_path):
+    """They are read here and sent along with the statements, and nothing stays there."""
+    import chalet.server
+
+    (tmp_path / "rows.csv").write_text("1,a\n2,b\n")
+    rows = ("--file", str(tmp_path / "rows.csv"))
+    with chalet.server.start() as server:
+        there = ("--host", "127.0.0.1", "--port", str(server.tcp_port))
+        assert run(*there, "--query-id", "mine", "-q", "SELECT queryID(), {x:UInt8}", "--param_x", "5").stdout == "mine\t5\n"
+        assert run(*there, *rows, "-q", "SELECT sum(c1) FROM table; SELECT max(c2) FROM table").stdout == "3\nb\n"
+        assert run(*there, "--input-format", "CSV", "-q", "SELECT c1 + 1 FROM table", text="5,x\n").stdout == "6\n"
+        external = ("--external", "--file", "-", "--name=t", "--structure", "a Int32")
+        assert run(*there, "-q", "SELECT sum(a) FROM t", *external, text="5\n6\n").stdout == "11\n"
+        two = ("--external", *rows, "--types", "Int32, Array(String)", "--format=TSV")
+        wrong = run(*there, "-q", "SELECT * FROM _data", *two)
+        assert wrong.returncode == 1 and "Code: 27." in wrong.stderr
+        two = (*external, "--external", *rows, "--format", "CSV", "--types", "Int32, LowCardinality(String)")
+        assert run(*there, "-q", "SELECT _1, _2 FROM _data2 WHERE _1 NOT IN t", *two, text="1\n").stdout == "2\tb\n"
+        assert run(*there, "-q", "SHOW TABLES").stdout == ""
+    assert run("-q", "SELECT sum(a) FROM t", *external, text="5\n6\n").stdout == "11\n"
+    for arguments in (("--query-id", "x"), ("--external", "--name", "t"), ("--external", *rows), (*external, "--types", "Int32")):
+        assert run("-q", "SELECT 1", *arguments).returncode == 2

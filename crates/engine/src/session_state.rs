@@ -22,6 +22,13 @@ impl Default for Identity {
     }
 }
 
+impl Identity {
+    /// Does a client of a server ask, not the program that embeds the engine?
+    pub(crate) fn is_of_client(&self) -> bool {
+        self.files != FileAccess::All
+    }
+}
+
 /// The settings, names and tables of one session.
 #[derive(Clone)]
 pub(crate) struct SessionState {

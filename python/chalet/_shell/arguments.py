@@ -22,6 +22,8 @@ Runs SQL and prints its output. Without SQL it reads statements from a terminal,
   --host HOST, --port PORT      a server of ClickHouse, which runs the statements, instead of a database
   -u, --user NAME          its user; --password TEXT, or --ask-password
   --secure                 with TLS
+  --query-id TEXT          what it knows the statements by
+  --external               the --file, --name, --structure or --types, and --format behind it are of a table that is sent along
   --param_NAME VALUE       the value of {NAME:Type}
   --NAME VALUE             a setting, as --max_threads 4
 
@@ -72,7 +74,10 @@ _VALUES = {
     "history-file": "history_file",
     "pipeline": "pipeline",
     "profile": "profile",
+    "query-id": "query_id",
 }
+# Behind --external.
+_OF_TABLE = ("file", "name", "structure", "types", "format")
 _LISTS = {"query": "queries", "queries-file": "files"}
 _SHORT = {
     "q": "query",
@@ -123,6 +128,9 @@ class Options:
         self.structure: str | None = None
         self.input_format: str | None = None
         self.table = "table"
+        #: Of tables that are sent along: what --file, --name and the others behind an --external say.
+        self.external: list[dict[str, str]] = []
+        self.query_id: str | None = None
         self.progress = "auto"
         self.history_file: str | None = None
         #: Files for pictures of queries.
@@ -170,6 +178,11 @@ def parse(arguments: list[str]) -> Options:
         options.format = "Vertical"
     if options.has_server and options.path != ":memory:":
         raise UsageError("--path is a database in the process, and --host a server: name one of them")
+    if options.query_id is not None and not options.has_server:
+        raise UsageError("--query-id is what a server knows statements by: name it by --host")
+    for table in options.external:
+        if "file" not in table or ("structure" in table) == ("types" in table):
+            raise UsageError("an --external table needs a --file, - for standard input, and --structure or --types")
     if options.port is not None and not (options.port.isascii() and options.port.isdigit() and 0 < int(options.port) < 65536):
         raise UsageError(f"--port is a number up to 65535, not {options.port!r}")
     if options.progress not in _PROGRESS:
@@ -201,6 +214,9 @@ def _take_short(options: Options, argument: str, left: Iterator[str]) -> None:
 
 def _take(options: Options, name: str, value: str | None, left: Iterator[str]) -> None:
     known = name.replace("_", "-")
+    if known == "external":
+        options.external.append({})
+        return
     if known in _FLAGS or known in _ACCEPTED:
         if value is not None:
             raise UsageError(f"--{name} takes no value")
@@ -215,7 +231,9 @@ def _take(options: Options, name: str, value: str | None, left: Iterator[str]) -
         value = next(left, None)
     if value is None:
         raise UsageError(f"--{name} needs a value")
-    if known in _LISTS:
+    if options.external and known in _OF_TABLE:
+        options.external[-1][known] = value
+    elif known in _LISTS:
         getattr(options, _LISTS[known]).append(value)
     elif known in _VALUES:
         setattr(options, _VALUES[known], value)

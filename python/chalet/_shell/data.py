@@ -8,6 +8,7 @@ import os
 import sys
 
 from .. import _chalet
+from .._structures import numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class Data:
         #: Is it a table already?
         self.is_prepared = False
         self._copy: str | None = None
+        # Reads files for a server.
+        self._here: _chalet.Connection | None = None
 
     def prepare(self, connection: _chalet.Connection, statement: str) -> None:
         """Makes the table if the statement names it."""
@@ -44,8 +47,29 @@ class Data:
         arguments = [path, known_format]
         if self._options.structure is not None:
             arguments.append(self._options.structure)
+        if self._options.has_server:
+            # It has no file of this machine: the rows are sent along with each statement that names the table.
+            self._send(connection, self._options.table, arguments)
+            return
         listed = ", ".join(map(literal, arguments))
         connection.query(f"CREATE VIEW {name(self._options.table)} AS SELECT * FROM file({listed})")
+
+    def register_external(self, connection: _chalet.Connection) -> None:
+        """Makes the tables behind --external known."""
+        for number, table in enumerate(self._options.external):
+            path = table["file"]
+            if path == "-":
+                path = self._copy = _copied_standard_input()
+                self.is_given = False
+            structure = table.get("structure") or numbered(table.get("types", ""))
+            called = table.get("name", "_data" if number == 0 else f"_data{number + 1}")
+            self._send(connection, called, [path, table.get("format", "TabSeparated"), structure])
+
+    def _send(self, connection: _chalet.Connection, called: str, arguments: list[str]) -> None:
+        if self._here is None:
+            self._here = _chalet.Connection()
+        listed = ", ".join(map(literal, arguments))
+        connection.register(called, self._here.sql(f"SELECT * FROM file({listed})"))
 
     def insert(self, connection: _chalet.Connection, statement: str) -> int | None:
         """Runs an INSERT over standard input; returns the number of rows, None where nothing can be read."""
@@ -63,6 +87,9 @@ class Data:
             with contextlib.suppress(OSError):
                 os.unlink(self._copy)
             self._copy = None
+        if self._here is not None:
+            self._here.close()
+            self._here = None
 
 
 def names_table(statement: str, table: str) -> bool:

@@ -81,6 +81,7 @@ def _run(options: Options) -> int:
         files = ["-"]
     data = Data(options, standard_input_is_free="-" not in files and not sys.stdin.isatty())
     with _connection(options) as connection, contextlib.closing(data):
+        data.register_external(connection)
         runner = Runner(connection, options, data)
         if runner.on_terminal and not options.has_server and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
             connection.query("SET output_format_pretty_color = 1")

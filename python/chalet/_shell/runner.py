@@ -37,6 +37,8 @@ class Runner:
         #: Files for pictures of queries.
         self.pipeline = options.pipeline
         self.profile = options.profile
+        #: What a server knows the statements by.
+        self.query_id = options.query_id
         self._file: BinaryIO | None = None
 
     @property
@@ -83,7 +85,7 @@ class Runner:
         if (self.pipeline or self.profile) and text.lstrip(" \t\r\n(")[:6].upper().startswith(("SELECT", "WITH", "FROM")):
             self._picture(text)
             return None
-        result = self.connection.query(text, fmt, self.params or None)
+        result = self._answer(text, fmt)
         if not isinstance(result, _chalet.Result):
             self.out.write(f"{result}\n".encode())
             self.out.flush()
@@ -93,6 +95,13 @@ class Runner:
         if result.rows_written():
             return "written", result.rows_written()
         return ("", result.rows_read()) if result.size() or result.rows_read() else None
+
+    def _answer(self, text: str, fmt: str) -> Any:
+        if self.query_id is None:
+            return self.connection.query(text, fmt, self.params or None)
+        from .._waiting import answered
+
+        return answered(self.connection._converse(text, fmt, self.params or None, None, self.query_id, False))
 
     def _picture(self, text: str) -> None:
         """Runs a query for what it does, not for its rows."""

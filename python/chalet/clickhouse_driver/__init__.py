@@ -10,4 +10,8 @@ from . import errors
 from .client import Client
 from .dbapi import connect
 
-__all__ = ["Client", "connect", "errors"]
+# The release whose names these are.
+VERSION = (0, 2, 11)
+__version__ = ".".join(map(str, VERSION))
+
+__all__ = ["VERSION", "Client", "connect", "errors"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import select
 import time
 import types
 from typing import TYPE_CHECKING, Any
 
 from .. import _chalet
 from .._sources import TypedRows
-from . import _place
+from .._waiting import answered
+from . import _arrays, _arrow, _place, _strings
 from ._literals import substituted
 from .errors import NotSupportedError, TypeMismatchError, raised
 from .result import ProgressQueryResult, QueryInfo
@@ -32,8 +32,6 @@ _OF_CLIENT = {
     "namedtuple_as_json": True,
     "server_side_params": False,
 }
-# Those that change what is done; others than these values are refused.
-_FIXED = ("strings_as_bytes", "strings_encoding", "use_numpy")
 _INTO = re.compile(r"\s*INSERT\s+INTO\s+(?:TABLE\s+)?(?P<table>(?:`[^`]*`|\"[^\"]*\"|[\w.])+)\s*(?P<columns>\([^()]*\))?", re.I)
 _BEHIND = re.compile(r"\s*(?:\bVALUES|\bFORMAT\s+\w+)?\s*;?\s*\Z", re.I)
 _PADDED = ("FixedString(", "Nullable(FixedString(", "LowCardinality(FixedString(")
@@ -59,6 +57,8 @@ class Client:
     ([(11,), (12,)], [('plus(x, 10)', 'UInt64')])
     """
 
+    available_client_settings = tuple(_OF_CLIENT)
+
     def __init__(
         self,
         host: Any = ":memory:",
@@ -79,7 +79,6 @@ class Client:
     ) -> None:
         self.settings = dict(settings or {})
         self.client_settings = {name: self.settings.pop(name, value) for name, value in _OF_CLIENT.items()}
-        _check(self.client_settings)
         self.last_query: QueryInfo | None = None
         self._given = connection
         self._opened = connection
@@ -155,7 +154,6 @@ class Client:
         """Those of a statement, and of the client for it."""
         given = dict(settings or {})
         of_client = {name: given.pop(name, value) for name, value in self.client_settings.items()}
-        _check(of_client)
         return {**self.settings, **given}, of_client
 
     def _prepared(self, query: str, params: Any, settings: Mapping[str, Any] | None) -> tuple[Any, Any, str]:
@@ -191,19 +189,7 @@ class Client:
         if self._is_local:
             raise NotSupportedError("query_id is not supported without a server")
         talk = self.connection._converse(query, None, params, settings, query_id, False, rows, None, tables)
-        try:
-            while True:
-                what, seconds, _ = talk.step()
-                if what == 0:
-                    return talk.answer()
-                if what == 3:
-                    talk.connect()
-                elif what in (1, 2):
-                    time.sleep(seconds)
-                    at = [talk.fileno()]
-                    select.select(at if what == 1 else [], at if what == 2 else [], [], 0.1)
-        finally:
-            talk.stop()
+        return answered(talk)
 
     def _tables(self, external_tables: Any) -> dict[str, Any] | None:
         return {one["name"]: _external(one) for one in external_tables} if external_tables else None
@@ -228,10 +214,18 @@ class Client:
         if isinstance(params, (list, tuple, types.GeneratorType)):
             return self._insert(query, params, query_id, settings, columnar)
         result = self._answer(query, params, external_tables, query_id, settings)
-        rows, columns = _rows(result)
-        if columnar:
-            rows = list(zip(*rows))
-        return (rows, columns) if with_column_types else rows
+        columns = _header(result)
+        data = self._data(result, columns, settings, columnar) if columns else []
+        return (data, columns) if with_column_types else data
+
+    def _data(self, result: _chalet.Result, columns: Any, settings: Mapping[str, Any] | None, columnar: bool) -> list[Any]:
+        """The rows or the columns of a result."""
+        _, of_client = self._settings(settings)
+        if of_client["use_numpy"]:
+            arrays = _arrays.columns(result, columns, self._server_zone)
+            return arrays if columnar else _arrays.rows(arrays)
+        rows = _of_settings(result.fetchall(), columns, of_client)
+        return list(zip(*rows)) if columnar else rows
 
     def execute_with_progress(
         self,
@@ -279,15 +273,13 @@ class Client:
     def _one_by_one(
         self, query: str, params: Any, with_column_types: bool, external_tables: Any, query_id: Any, settings: Any
     ) -> Iterator[Any]:
-        statement, bound, query = self._prepared(query, params, settings)
-        if query_id is not None and self._is_local:
-            raise NotSupportedError("query_id is not supported without a server")
+        of_client = self._settings(settings)[1]
         info, began = QueryInfo(), time.monotonic()
         self.last_query = info
         stream = None
         try:
             try:
-                stream = self.connection._stream(query, bound, self._tables(external_tables), statement, query_id)
+                stream = self._begun(query, params, external_tables, query_id, settings)
             except _chalet.Error as error:
                 if "Streaming query is not supported" not in str(error):
                     raise
@@ -298,17 +290,28 @@ class Client:
             columns = stream._columns() or []
             if with_column_types:
                 yield columns
-            padded = _padded(columns)
             while (result := stream.fetch()) is not None:
                 info.add(result, time.monotonic() - began)
+                if of_client["use_numpy"]:
+                    yield from _arrays.rows(_arrays.columns(result, columns, self._server_zone))
+                    continue
                 while columns and (rows := result.fetchmany(_BATCH)):
-                    yield from _unpadded(rows, padded)
+                    yield from _of_settings(rows, columns, of_client)
             info.elapsed = time.monotonic() - began
         except _chalet.Error as error:
             raise raised(error) from None
         finally:
             if stream is not None:
                 stream.close()
+
+    def _begun(
+        self, query: str, params: Any, external_tables: Any, query_id: Any, settings: Mapping[str, Any] | None
+    ) -> _chalet.StreamingResult:
+        """A query whose rows come as they are asked for."""
+        statement, bound, query = self._prepared(query, params, settings)
+        if query_id is not None and self._is_local:
+            raise NotSupportedError("query_id is not supported without a server")
+        return self.connection._stream(query, bound, self._tables(external_tables), statement, query_id)
 
     def query_dataframe(
         self,
@@ -320,9 +323,20 @@ class Client:
         replace_nonwords: bool = True,
     ) -> Any:
         """A query as a pandas DataFrame; what is no letter, digit or `_` in the names of its columns becomes `_`."""
-        frame = self._answer(query, params, external_tables, query_id, settings).df()
+        if self._settings(settings)[1]["use_numpy"]:
+            frame = self._frame_of_arrays(query, params, external_tables, query_id, settings)
+        else:
+            frame = self._answer(query, params, external_tables, query_id, settings).df()
         if replace_nonwords:
             frame.columns = [re.sub(r"\W", "_", name) for name in frame.columns]
+        return frame
+
+    def _frame_of_arrays(self, query: str, params: Any, external_tables: Any, query_id: Any, settings: Any) -> Any:
+        import pandas as pd
+
+        data, columns = self.execute(query, params, True, external_tables, query_id, settings, columnar=True)
+        frame = pd.DataFrame(dict(enumerate(data)))
+        frame.columns = [name for name, _ in columns]
         return frame
 
     def insert_dataframe(
@@ -349,24 +363,59 @@ class Client:
         external_tables: Any = None,
         query_id: str | None = None,
         settings: Mapping[str, Any] | None = None,
+        field_metadata: bool = True,
+        arrow_types: Mapping[str, Any] | None = None,
     ) -> Any:
-        """A query as a pyarrow Table."""
-        return self._answer(query, params, external_tables, query_id, settings).arrow()
+        """A query as a pyarrow Table. The fields tell the types of their columns as metadata, `clickhouse_type`, with
+        `field_metadata`; `arrow_types` are other types for columns, by their names."""
+        result = self._answer(query, params, external_tables, query_id, settings)
+        table, columns = result.arrow(), _header(result)
+        return table.cast(_arrow.schema(table.schema, columns, field_metadata, arrow_types)) if columns else table
 
-    def _columns(self, query: str) -> list[str]:
-        """Names of the columns that an INSERT takes."""
+    def query_arrow_stream(
+        self,
+        query: str,
+        params: Any = None,
+        external_tables: Any = None,
+        query_id: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        field_metadata: bool = True,
+        arrow_types: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """The same as a pyarrow RecordBatchReader, whose batches are read as they come; dropped, it ends the query."""
+        try:
+            stream = self._begun(query, params, external_tables, query_id, settings)
+            result = stream.fetch()
+        except _chalet.Error as error:
+            raise raised(error) from None
+        if result is None:
+            return self.query_arrow(query, params, external_tables, query_id, settings, field_metadata, arrow_types).to_reader()
+        first = result.arrow()
+        wanted = _arrow.schema(first.schema, stream._columns() or [], field_metadata, arrow_types)
+        return _arrow.reader(first, stream, wanted)
+
+    def _target(self, query: str) -> list[tuple[str, str]]:
+        """Names and types of the columns that an INSERT takes."""
         found = _INTO.match(query)
         if found is None:
             raise ValueError(f"An INSERT was expected, not: {query}")
         listed = (found["columns"] or "()")[1:-1].strip()
         asked = f"SELECT {listed or '*'} FROM {found['table']} LIMIT 0"
         try:
-            return self.connection._read(asked, None).columns
+            return _header(self.connection._read(asked, None))
         except _chalet.Error as error:
             raise raised(error) from None
 
+    def _columns(self, query: str) -> list[str]:
+        return [name for name, _ in self._target(query)]
+
     def _insert(self, query: str, data: Any, query_id: Any, settings: Mapping[str, Any] | None, columnar: bool) -> int:
-        statement, _ = self._settings(settings)
+        statement, of_client = self._settings(settings)
+        if columnar and len(data) and all(map(_arrays.is_array, data)):
+            names = self._columns(query)
+            if len(names) != len(data):
+                raise ValueError(f"{len(names)} columns are expected, not {len(data)}")
+            return self._write_counted(query, dict(zip(names, data)), query_id, statement) if len(data[0]) else 0
         rows = _of_columns(data) if columnar else list(data)
         if rows and isinstance(rows[0], dict):
             names = self._columns(query)
@@ -377,6 +426,8 @@ class Client:
             self._columns(query)
             self.last_query = QueryInfo()
             return 0
+        if not _strings.is_plain(of_client) and not of_client["strings_as_bytes"]:
+            rows = _strings.written(rows, [ty for _, ty in self._target(query)], of_client)
         return self._write_counted(query, rows, query_id, statement)
 
     def _write_counted(self, query: str, rows: Any, query_id: Any, statement: dict[str, Any]) -> int:
@@ -402,20 +453,20 @@ class Client:
         return self._converse(text, query_id or "", None, settings, rows).rows_written()
 
 
-def _check(settings: Mapping[str, Any]) -> None:
-    for name in _FIXED:
-        value = settings[name]
-        if value != _OF_CLIENT[name] and str(value).lower().replace("-", "") != "utf8":
-            raise NotSupportedError(f"the setting {name} = {value!r} is not supported")
-
-
-def _rows(result: _chalet.Result) -> tuple[list[Row], list[tuple[str, str]]]:
+def _header(result: _chalet.Result) -> list[tuple[str, str]]:
+    """Names and types of the columns; none of statements without rows, and of rows that are text by their own FORMAT."""
     try:
-        columns = list(zip(result.columns, result.types))
+        return list(zip(result.columns, result.types))
     except ValueError:
-        # Statements without rows, or rows that are text by their own FORMAT.
-        return [], []
-    return _unpadded(result.fetchall(), _padded(columns)), columns
+        return []
+
+
+def _of_settings(rows: Any, columns: list[tuple[str, str]], settings: Mapping[str, Any]) -> list[Row]:
+    """Rows as the settings of the client want them."""
+    if settings["strings_as_bytes"]:
+        return _strings.read(rows, [ty for _, ty in columns], settings)
+    rows = _unpadded(rows, _padded(columns))
+    return rows if _strings.is_plain(settings) else _strings.read(rows, [ty for _, ty in columns], settings)
 
 
 def _padded(columns: list[tuple[str, str]]) -> list[int]:

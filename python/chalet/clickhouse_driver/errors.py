@@ -2,7 +2,29 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from .. import _chalet
+
+
+@lru_cache(maxsize=1)
+def _codes() -> dict[str, int]:
+    """The numbers of ClickHouse's codes by their names, as the engine has them."""
+    with _chalet.Connection() as connection:
+        asked = "SELECT errorCodeToName(number) AS name, number FROM numbers(2000) WHERE name != ''"
+        return dict(connection.cursor().execute(asked).fetchall())
+
+
+class _Codes(type):
+    def __getattr__(cls, name: str) -> int:
+        found = None if name.startswith("_") else _codes().get(name)
+        if found is None:
+            raise AttributeError(f"ErrorCodes has no {name}")
+        return found
+
+
+class ErrorCodes(metaclass=_Codes):
+    """The numbers of codes: `ErrorCodes.UNKNOWN_TABLE` is 60."""
 
 
 class Error(Exception):
@@ -35,10 +57,26 @@ class LogicalError(Error):
     code = 49
 
 
+class UnknownTypeError(Error):
+    code = 50
+
+
+class ChecksumDoesntMatchError(Error):
+    code = 40
+
+
 class TypeMismatchError(Error):
     """A value of an INSERT is none of its column."""
 
     code = 53
+
+
+class UnknownCompressionMethod(Error):
+    code = 89
+
+
+class TooLargeStringSize(Error):
+    code = 131
 
 
 class NetworkError(Error):
@@ -53,13 +91,43 @@ class UnexpectedPacketFromServerError(Error):
     code = 102
 
 
+class UnknownPacketFromServerError(Error):
+    code = 100
+
+
+class CannotParseUuidError(Error):
+    code = 376
+
+
+class CannotParseDomainError(Error):
+    code = 441
+
+
+class PartiallyConsumedQueryError(Error):
+    """Is there to be named: statements beside a stream run here."""
+
+    code = -1
+
+
 class NotSupportedError(Error):
     """What clickhouse-driver does and this package does not."""
 
     code = 48
 
 
-_BY_CODE = {209: SocketTimeoutError, 210: NetworkError, 279: NetworkError, 102: UnexpectedPacketFromServerError}
+_BY_CODE = {
+    279: NetworkError,
+    **{
+        kind.code: kind
+        for kind in (
+            ChecksumDoesntMatchError,
+            NetworkError,
+            SocketTimeoutError,
+            UnexpectedPacketFromServerError,
+            UnknownPacketFromServerError,
+        )
+    },
+}
 
 
 def raised(error: _chalet.Error) -> Error:

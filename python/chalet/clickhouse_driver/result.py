@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """What was read, of how much, and written."""
+    """What was read, of how much, and written, in how many nanoseconds."""
 
-    def __init__(self, rows: int = 0, bytes: int = 0, total_rows: int = 0, written_rows: int = 0) -> None:
-        self.rows, self.bytes, self.total_rows, self.written_rows = rows, bytes, total_rows, written_rows
+    def __init__(self, rows: int = 0, bytes: int = 0, written_rows: int = 0, written_bytes: int = 0, elapsed_ns: int = 0) -> None:
+        self.rows, self.bytes, self.elapsed_ns = rows, bytes, elapsed_ns
+        # Statements are shown when they have run.
+        self.total_rows, self.total_bytes = rows, bytes
+        self.written_rows, self.written_bytes = written_rows, written_bytes
 
 
 class ProfileInfo:
@@ -39,8 +42,13 @@ class QueryInfo:
         """That of a result."""
         info = cls()
         info.profile_info = ProfileInfo(result.rows_read(), result.bytes_read())
-        read = result.storage_rows_read()
-        info.progress = Progress(read, result.storage_bytes_read(), read, result.rows_written())
+        info.progress = Progress(
+            result.storage_rows_read(),
+            result.storage_bytes_read(),
+            result.rows_written(),
+            result.bytes_written(),
+            int(result.elapsed() * 1e9),
+        )
         info.elapsed = elapsed
         return info
 

@@ -4,7 +4,7 @@
 //! - [`expression`]: what can be said
 //! - [`groups`]: GROUP BY and DISTINCT, before the optimizer
 //! - [`rows`]: conditions, orders and limits, behind it
-//! - [`together`]: inputs of UNION ALL that are asked at once
+//! - [`together`]: tables of one statement that are asked at once
 
 pub(crate) mod cluster;
 pub(crate) mod distributed;
@@ -100,7 +100,8 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
 fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let reach = reach(shards, ctx);
     let name = remote_name(database, table);
-    let schema = structure::of(&reach, &name, (database, table))?;
+    let described = ctx.functions.shared.get::<structure::Described>();
+    let schema = described.schema(&reach, &name, (database, table))?;
     Ok(Arc::new(RemoteTable {
         reach: Arc::new(reach),
         name: name.into(),

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Blocks of one shard that wait at once.
 pub(super) const BLOCKS: usize = 4;
@@ -34,8 +34,8 @@ pub(super) struct Asked {
 
 /// The queries of all shards; dropped, it ends them.
 pub(super) struct Receiving {
+    pub asked: Arc<Asked>,
     queue: Arc<Queue>,
-    watch: Option<Watch>,
 }
 
 struct Queue {
@@ -55,6 +55,8 @@ struct State {
     blocks: VecDeque<(usize, Block)>,
     /// How many of them each shard has.
     of_shards: Vec<usize>,
+    /// Since when each shard waits for room.
+    full_since: Vec<Option<Instant>>,
     /// Rows and blocks that each shard has sent.
     received: Vec<(u64, u64)>,
     /// Shards that have not ended.
@@ -71,6 +73,7 @@ impl Receiving {
         let state = State {
             blocks: VecDeque::new(),
             of_shards: vec![0; n],
+            full_since: vec![None; n],
             received: vec![(0, 0); n],
             running: n,
             failure: None,
@@ -98,7 +101,7 @@ impl Receiving {
                 queue.end(Err(err!(CANNOT_SCHEDULE_TASK, "Cannot start a thread that receives: {error}")));
             }
         }
-        Arc::new(Receiving { queue, watch: asked.reach.watch.clone() })
+        Arc::new(Receiving { asked: asked.clone(), queue })
     }
 
     /// Whom to tell of what comes from now on, who was not known before.
@@ -106,6 +109,17 @@ impl Receiving {
         if self.queue.wake.set(wake).is_ok() {
             self.queue.tell();
         }
+    }
+
+    /// For how long a shard has waited for who reads, if one does.
+    pub fn held_back(&self) -> Option<Duration> {
+        let since = self.queue.lock().full_since.iter().flatten().min().copied()?;
+        Some(since.elapsed())
+    }
+
+    /// Has a shard failed?
+    pub fn has_failed(&self) -> bool {
+        self.queue.lock().failure.is_some()
     }
 
     /// Rows and blocks that each shard has sent so far.
@@ -126,7 +140,7 @@ impl Receiving {
                 return Ok(morsel);
             }
             state = self.queue.arrived.wait_timeout(state, MOMENT).unwrap_or_else(PoisonError::into_inner).0;
-            if let Some(watch) = &self.watch {
+            if let Some(watch) = &self.asked.reach.watch {
                 drop(state);
                 watch()?;
                 state = self.queue.lock();
@@ -172,8 +186,10 @@ impl Queue {
     fn push(&self, shard: usize, block: Block) -> bool {
         let mut state = self.lock();
         while state.of_shards[shard] >= BLOCKS && !self.is_over.load(SeqCst) {
+            state.full_since[shard].get_or_insert_with(Instant::now);
             state = self.taken.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        state.full_since[shard] = None;
         if self.is_over.load(SeqCst) {
             return false;
         }

@@ -2,11 +2,12 @@
 
 use super::receiving::{Asked, Receiving};
 use super::together::Member;
-use super::{Reach, RemoteTable, shard, sql};
+use super::{RemoteTable, sql};
 use chalet_base::Result;
 use chalet_client::Hosts;
 use chalet_storage::scan::Wake;
 use chalet_storage::{Morsel, Scan, ScanRequest, ScanWorker, Summary};
+use chalet_types::DataType;
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
@@ -28,10 +29,7 @@ impl RemoteScan {
             && table.made.is_none()
             && table.narrowing.is_empty();
         RemoteScan {
-            asked: match &table.together {
-                Some(member) => member.asked().clone(),
-                None => Arc::new(asked(table, request)),
-            },
+            asked: Arc::new(asked(table, request)),
             together: table.together.clone(),
             count: counts.then(|| format!("SELECT count() FROM {}", table.name)),
             receiving: OnceLock::new(),
@@ -41,8 +39,28 @@ impl RemoteScan {
 
     fn begin(&self) -> Arc<Receiving> {
         let wake = self.wake.get().cloned();
-        let begun = self.together.as_ref().and_then(|member| member.receiving(wake.clone()));
-        begun.unwrap_or_else(|| Receiving::begin(&self.asked, wake))
+        match &self.together {
+            Some(member) => member.receiving(&self.asked, wake),
+            None => Receiving::begin(&self.asked, wake),
+        }
+    }
+
+    /// What the servers of all shards say that their tables have.
+    fn counted(&self, count: &str) -> Result<Option<u64>> {
+        let asked = Asked {
+            reach: self.asked.reach.clone(),
+            sql: count.to_owned(),
+            columns: vec![("count()".into(), DataType::UInt64)],
+            max_block_size: 1,
+        };
+        let receiving = Receiving::begin(&Arc::new(asked), None);
+        let (mut sum, mut n_shards) = (Some(0u64), 0);
+        while let Some(Morsel { block, .. }) = receiving.wait()? {
+            n_shards += block.n_rows();
+            let count = block.column(0).value(0).as_u64();
+            sum = sum.zip(count).and_then(|(sum, count)| sum.checked_add(count));
+        }
+        Ok(sum.filter(|_| n_shards == self.asked.reach.shards.len()))
     }
 }
 
@@ -78,24 +96,20 @@ impl Scan for RemoteScan {
 
     /// `count()` is asked of the servers; where they do not say it, rows are read and counted, and fail as they do.
     fn summary(&self, columns: &[usize]) -> Option<Summary> {
-        let reach: &Reach = &self.asked.reach;
-        if !columns.is_empty() {
+        if !columns.is_empty() || self.asked.reach.skips_unavailable {
             return None;
         }
-        let count = self.count.as_deref().filter(|_| !reach.skips_unavailable)?;
-        let of_shard = |shard: &Hosts| {
-            let rows = shard::query(shard, count, reach.watch.as_ref()).ok()?.block;
-            if rows.n_rows() == 1 { rows.columns().first()?.value(0).as_u64() } else { None }
-        };
-        let rows = reach.shards.iter().try_fold(0u64, |sum, shard| sum.checked_add(of_shard(shard)?))?;
+        let rows = self.counted(self.count.as_deref()?).ok()??;
         Some(Summary { rows, extremes: Vec::new() })
     }
 
     fn describe(&self) -> Vec<(String, String)> {
         let shards = &self.asked.reach.shards;
         let hosts: Vec<String> = shards.iter().map(Hosts::name).collect();
-        let mut lines = vec![("Hosts".into(), hosts.join(", ")), ("Sent".into(), self.asked.sql.clone())];
-        if let Some(receiving) = self.receiving.get() {
+        let receiving = self.receiving.get();
+        let asked = receiving.map_or(&self.asked, |receiving| &receiving.asked);
+        let mut lines = vec![("Hosts".into(), hosts.join(", ")), ("Sent".into(), asked.sql.clone())];
+        if let Some(receiving) = receiving {
             let of_shards = hosts.iter().zip(receiving.received());
             let received: Vec<String> = of_shards
                 .map(|(host, (rows, blocks))| format!("{host} {rows} rows in {blocks} blocks"))

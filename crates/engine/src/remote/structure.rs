@@ -2,13 +2,41 @@
 
 use super::{Reach, shard};
 use chalet_base::{Error, Result, bail, codes, err};
-use chalet_client::Rows;
 use chalet_client::hosts::is_unreachable;
+use chalet_client::{Hosts, Rows};
 use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
 use chalet_types::DataType;
+use std::sync::{Mutex, PoisonError};
+
+/// Tables that servers have described to a statement, which may name a table more than once.
+#[derive(Default)]
+pub(super) struct Described(Mutex<Vec<(Key, TableSchema)>>);
+
+/// The table, and of each server who asks it: users may see other columns.
+#[derive(PartialEq)]
+struct Key {
+    name: String,
+    servers: Vec<(String, bool, String, String)>,
+}
+
+impl Described {
+    /// As the first shard that answers says, or has said.
+    pub fn schema(&self, reach: &Reach, name: &str, table: (&str, &str)) -> Result<TableSchema> {
+        let servers = reach.shards.iter().flat_map(Hosts::all);
+        let servers = servers.map(|to| (to.peer(), to.tls.is_some(), to.user.clone(), to.password.clone()));
+        let key = Key { name: name.to_owned(), servers: servers.collect() };
+        let mut described = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, schema)) = described.iter().find(|(known, _)| *known == key) {
+            return Ok(schema.clone());
+        }
+        let schema = of(reach, name, table)?;
+        described.push((key, schema.clone()));
+        Ok(schema)
+    }
+}
 
 /// Of the first shard that answers.
-pub(super) fn of(reach: &Reach, name: &str, (database, table): (&str, &str)) -> Result<TableSchema> {
+fn of(reach: &Reach, name: &str, (database, table): (&str, &str)) -> Result<TableSchema> {
     let mut log = String::new();
     for hosts in &reach.shards {
         match shard::query(hosts, &format!("DESC TABLE {name}"), reach.watch.as_ref()) {

@@ -1,5 +1,8 @@
-//! Tables of servers below one UNION ALL: its inputs are read one after the other, but all servers are asked when the first is read, so
-//! that the union takes the time of the slowest. What arrives early waits as any blocks of shards do, a few of each.
+//! Tables of servers in one statement: joins, unions and sets read them one after the other, but all servers are asked when the first is
+//! read, so that the statement takes the time of the slowest. What arrives early waits as any blocks of shards do, a few of each.
+//!
+//! A join knows ranges of the keys that it wants once its right side is read, and its left side may have been asked before. What has
+//! come of the left side by then is kept, unless there is much more of it: then it is asked anew, for the ranges alone.
 
 use super::RemoteTable;
 use super::receiving::{Asked, Receiving};
@@ -10,66 +13,47 @@ use chalet_exec::ranges::ranges;
 use chalet_plan::{Plan, ScanNode};
 use chalet_storage::scan::Wake;
 use chalet_storage::{ScanContext, ScanRequest};
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
-/// One of several tables that are asked at once.
+/// A server whose rows nobody takes ends the query after a while, by default after 300 s. One that has waited for so long is asked anew.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The tables of a statement that are still to be read. Those of plans that are dropped are forgotten.
+#[derive(Default)]
+pub(super) struct Together(Mutex<Vec<Weak<Slot>>>);
+
+/// A table that is asked together with others.
 #[derive(Clone)]
 pub(super) struct Member {
-    group: Arc<Group>,
-    number: usize,
+    slot: Arc<Slot>,
+    together: Arc<Together>,
 }
 
-/// The tables of one union.
-struct Group {
-    asked: Vec<Arc<Asked>>,
-    begun: Once,
-    /// Until those who read them take them.
-    receiving: Vec<Mutex<Option<Arc<Receiving>>>>,
+struct Slot {
+    asked: Arc<Asked>,
+    state: Mutex<State>,
 }
 
-/// Joins the tables of servers below each UNION ALL. The last step before a plan is run: what is asked is settled.
+enum State {
+    Unasked,
+    /// Until who reads it takes it.
+    Asked(Arc<Receiving>),
+    Taken,
+}
+
+/// Lets the tables of servers below a plan be asked with all others of the statement. The last step before a plan is run: what is asked is
+/// settled.
 pub(crate) fn join(plan: &mut Plan, ctx: &QueryContext) {
-    match plan {
-        Plan::Union(_) => {
-            let mut scans = Vec::new();
-            collect(plan, &mut scans);
-            if scans.len() > 1 {
-                together(scans, ctx);
-            }
-        }
-        // Which rows of one side are wanted may follow from the other: each is asked when that is known.
-        Plan::Join(_) => {}
-        _ => plan.inputs_mut().into_iter().for_each(|input| join(input, ctx)),
-    }
-}
-
-fn collect<'a>(plan: &'a mut Plan, scans: &mut Vec<&'a mut ScanNode>) {
-    match plan {
-        Plan::Scan(scan) => {
-            if scan.table.as_any().is::<RemoteTable>() {
-                scans.push(scan);
-            }
-        }
-        Plan::Join(_) => {}
-        other => other.inputs_mut().into_iter().for_each(|input| collect(input, scans)),
-    }
-}
-
-fn together(scans: Vec<&mut ScanNode>, ctx: &QueryContext) {
-    let mut tables = Vec::new();
-    for scan in scans {
-        if let Some(table) = scan.table.as_any().downcast_ref::<RemoteTable>().cloned() {
-            tables.push((scan, table));
-        }
-    }
-    let all: Vec<Arc<Asked>> =
-        tables.iter().map(|(scan, table)| Arc::new(asked(table, &request(scan, ctx)))).collect();
-    let receiving = all.iter().map(|_| Mutex::new(None)).collect();
-    let group = Arc::new(Group { asked: all, begun: Once::new(), receiving });
-    for (number, (scan, table)) in tables.into_iter().enumerate() {
-        let member = Member { group: group.clone(), number };
-        scan.table = Arc::new(RemoteTable { together: Some(member), ..table });
-    }
+    let Plan::Scan(scan) = plan else {
+        return plan.inputs_mut().into_iter().for_each(|input| join(input, ctx));
+    };
+    let Some(table) = scan.table.as_any().downcast_ref::<RemoteTable>() else { return };
+    let asked = Arc::new(asked(table, &request(scan, ctx)));
+    let slot = Arc::new(Slot { asked, state: Mutex::new(State::Unasked) });
+    let together = ctx.functions.shared.get::<Together>();
+    together.add(&slot);
+    scan.table = Arc::new(RemoteTable { together: Some(Member { slot, together }), ..table.clone() });
 }
 
 /// What the table will be asked for, as far as it decides what is sent.
@@ -87,25 +71,66 @@ fn request(scan: &ScanNode, ctx: &QueryContext) -> ScanRequest {
     }
 }
 
-impl Member {
-    /// What is asked of its servers.
-    pub fn asked(&self) -> &Arc<Asked> {
-        &self.group.asked[self.number]
+impl Together {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Slot>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What its servers send, who are asked now, along with all others, unless they were before. Once.
-    pub fn receiving(&self, wake: Option<Wake>) -> Option<Arc<Receiving>> {
-        let Group { asked, begun, receiving } = &*self.group;
-        let slot = |number: usize| receiving[number].lock().unwrap_or_else(PoisonError::into_inner);
-        begun.call_once(|| {
-            for (number, asked) in asked.iter().enumerate() {
-                *slot(number) = Some(Receiving::begin(asked, None));
+    fn add(&self, slot: &Arc<Slot>) {
+        let mut slots = self.lock();
+        slots.retain(|slot| slot.strong_count() > 0);
+        slots.push(Arc::downgrade(slot));
+    }
+
+    /// Asks all that are to be read.
+    fn begin(&self) {
+        let slots: Vec<Arc<Slot>> = self.lock().drain(..).filter_map(|slot| slot.upgrade()).collect();
+        for slot in slots {
+            let mut state = slot.lock();
+            if matches!(*state, State::Unasked) {
+                *state = State::Asked(Receiving::begin(&slot.asked, None));
             }
-        });
-        let own = slot(self.number).take()?;
-        if let Some(wake) = wake {
-            own.set_wake(wake);
         }
-        Some(own)
+    }
+}
+
+impl Slot {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was asked early, once.
+    fn take(&self) -> Option<Arc<Receiving>> {
+        match std::mem::replace(&mut *self.lock(), State::Taken) {
+            State::Asked(receiving) => Some(receiving),
+            State::Unasked | State::Taken => None,
+        }
+    }
+}
+
+impl Member {
+    /// What the servers send of what is asked now, or of what they were asked before, where it serves. All others are asked, too.
+    pub fn receiving(&self, asked: &Arc<Asked>, wake: Option<Wake>) -> Arc<Receiving> {
+        let early = self.slot.take();
+        self.together.begin();
+        let is_same = self.slot.asked.sql == asked.sql;
+        if let Some(early) = early
+            && serves(&early, is_same)
+        {
+            if let Some(wake) = wake {
+                early.set_wake(wake);
+            }
+            return early;
+        }
+        Receiving::begin(asked, wake)
+    }
+}
+
+/// Nobody has seen any of it, so it may be dropped: what failed or waited too long, and what is much and no longer wanted whole.
+fn serves(early: &Receiving, is_same: bool) -> bool {
+    match early.held_back() {
+        _ if early.has_failed() => false,
+        Some(waited) => is_same && waited < PATIENCE,
+        None => true,
     }
 }

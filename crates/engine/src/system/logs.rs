@@ -1,11 +1,9 @@
 //! The logs of the process as tables, and `system.processes`. Rows are made when a query reads them, not when it is bound.
 
 use super::structures::{self, SparseRow};
-use crate::file_access::FileAccess;
 use crate::own_functions::normalized_hash;
 use crate::query_context::QueryContext;
 use crate::query_log::{Finished, Head, LOGS, Processor, Ring, Running, ThreadTime, Trace};
-use crate::session_state::Identity;
 use crate::settings::Settings;
 use chalet_base::Result;
 use chalet_memory::profile::sampler::TraceKind;
@@ -63,9 +61,9 @@ pub(super) fn log(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Table
     let empty = structures::table(name, Vec::new())?;
     let (engine, schema) = (empty.engine().to_string(), empty.schema());
     // Clients of a server see their own statements, the program that embeds the engine all.
-    let Identity { user, files } = &ctx.state.identity;
-    let sees_all = matches!(files, FileAccess::All) && name != USER_LOG;
-    let of = (!sees_all).then(|| user.to_string());
+    let identity = &ctx.state.identity;
+    let sees_all = !identity.is_of_client() && name != USER_LOG;
+    let of = (!sees_all).then(|| identity.user.to_string());
     Ok(Some(Arc::new(Log { name, engine, schema, of, rows })))
 }
 

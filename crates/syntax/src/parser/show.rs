@@ -210,7 +210,11 @@ impl Parser<'_> {
         {
             settings = self.settings_list()?;
         }
-        let statement = self.nested(|p| p.statement())?;
+        // The tree that EXPLAIN AST shows is one of the whole statement.
+        let statement = match kind {
+            ExplainKind::Ast => self.nested(|p| p.statement())?,
+            _ => self.nested(|p| p.explained_statement())?,
+        };
         Ok(StatementKind::Explain(Box::new(Explain { kind, settings, statement: Box::new(statement) })))
     }
 }

@@ -60,14 +60,24 @@ impl Parser<'_> {
     }
 
     pub(crate) fn statement(&mut self) -> Parse<Statement> {
+        self.statement_inside(false)
+    }
+
+    /// The statement behind EXPLAIN, of which FORMAT and the like are if it is a query.
+    pub(crate) fn explained_statement(&mut self) -> Parse<Statement> {
+        self.statement_inside(true)
+    }
+
+    fn statement_inside(&mut self, is_explained: bool) -> Parse<Statement> {
         let start = self.start();
         self.unset = None;
         let kind = self.nested(|p| p.statement_kind())?;
-        // Inline data end the statement; what looks like more of it belongs to them.
         let output = match &kind {
+            // Inline data end the statement; what looks like more of it belongs to them.
             StatementKind::Insert(insert) if matches!(insert.source, InsertSource::Inline { .. }) => {
                 Output::default()
             }
+            StatementKind::Query(_) if is_explained => Output::default(),
             _ => self.output()?,
         };
         if let Some(name) = self.unset.take()

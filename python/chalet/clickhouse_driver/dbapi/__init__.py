@@ -33,9 +33,7 @@ def connect(
     **others: Any,
 ) -> Connection:
     """A connection to the server at `dsn` or `host`, or to a database in the process, where that is a path."""
-    if dsn is None and host is None:
-        raise ValueError("host or dsn is required")
-    return Connection(dsn, host, {"port": port, "user": user, "password": password, "database": database, **others})
+    return Connection(dsn, host, user, password, port, database, **others)
 
 
 __all__ = [

@@ -10,16 +10,32 @@ from .errors import InterfaceError
 
 
 class Connection:
-    """Made by `connect`. Connects when the first statement runs."""
+    """Connects when the first statement runs. The arguments are those of `connect`."""
 
-    def __init__(self, dsn: str | None, host: Any, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        dsn: str | None = None,
+        host: Any = None,
+        user: str = "default",
+        password: str = "",
+        port: int | None = None,
+        database: str = "",
+        **others: Any,
+    ) -> None:
+        if dsn is None and host is None:
+            raise ValueError("host or dsn is required")
         self.cursors: list[Cursor] = []
         self.is_closed = False
-        self._dsn, self._host, self._arguments = dsn, host, arguments
+        self.dsn, self.host, self.port = dsn, host, port
+        self.user, self.password, self.database = user, password, database
+        self.connection_kwargs = others
         self._first: Client | None = None
 
     def _client(self) -> Client:
-        made = Client.from_url(self._dsn) if self._dsn is not None else Client(self._host, **self._arguments)
+        if self.dsn is not None:
+            made = Client.from_url(self.dsn)
+        else:
+            made = Client(self.host, self.port, self.database, self.user, self.password, **self.connection_kwargs)
         if not made._is_local:
             return made
         if self._first is None:

@@ -1,8 +1,4 @@
-"""The names of aiochclient: `from chalet.aiochclient import ChClient, ChClientError, Record`. Needs no other package.
-
-A program of aiochclient changes its import, and nothing else. `ChClient(url="http://host:8123/")` speaks HTTP, a URL with `clickhouse://`
-the native protocol; `ChClient(url=":memory:")` and `ChClient(url="./folder")` have a database in the process.
-"""
+"""`ChClient` of aiochclient: statements, rows and INSERTs for asyncio, over a connection of this package."""
 
 from __future__ import annotations
 
@@ -19,15 +15,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-from . import _chalet
-from ._schemes import SERVERS
+from .. import _chalet
+from .._schemes import SERVERS
+from .exceptions import ChClientError
+from .records import Record
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
-    from .aio import Connection
-
-__all__ = ["ChClient", "ChClientError", "Record"]
+    from ..aio import Connection
 
 _COMMENT = r"--[^\n]*\n|/\*.*?\*/"
 _FIRST = re.compile(rf"(?:\s|\(|{_COMMENT})*(\w+)", re.S)
@@ -40,41 +36,6 @@ _JSON = "JSONEachRow"
 _BATCH = 4096
 # Seconds in which a query of which one row is wanted may end.
 _END = 0.02
-
-
-class ChClientError(Exception):
-    """A statement failed, or was not to be run; `code` is ClickHouse's, where there is one."""
-
-    code: int | None = None
-
-
-class Record(Mapping[str, Any]):
-    """A row: fields by name, `row["a"]`, and by place, `row[0]`, `row[:]`."""
-
-    __slots__ = ("_names", "_row")
-
-    def __init__(self, row: tuple[Any, ...], names: dict[str, int]) -> None:
-        self._row, self._names = row, names
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            try:
-                return self._row[self._names[key]]
-            except KeyError:
-                raise KeyError(f"No fields with name '{key}'") from None
-        try:
-            return self._row[key]
-        except IndexError:
-            raise IndexError(f"No fields with index '{key}'") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<Record {dict(self)!r}>"
 
 
 class ChClient:
@@ -107,6 +68,7 @@ class ChClient:
         **settings: Any,
     ) -> None:
         self.url = url
+        self.headers: dict[str, str] = {}
         self.params = dict(settings)
         self._json = json
         self._database = database
@@ -223,7 +185,7 @@ class ChClient:
         await self._insert_data(_filled(query, params), data)
 
     async def _connection(self) -> Connection:
-        from . import aio
+        from .. import aio
 
         if self._is_closed:
             raise ChClientError("The client is closed")
@@ -292,8 +254,8 @@ class ChClient:
 
     async def _chunks(self, query: str, format: str | None, query_id: str | None) -> AsyncIterator[Any]:
         """Results with rows, or in a format, as they come."""
-        from .aio.server import ServerConnection, ServerStream
-        from .aio.stream import StreamingResult
+        from ..aio.server import ServerConnection, ServerStream
+        from ..aio.stream import StreamingResult
 
         stream: Any = None
         try:
