@@ -143,6 +143,24 @@ impl States for SkippingStates {
         self.inner.merge(&mut *other.inner, from, into)
     }
 
+    fn is_divisible(&self) -> bool {
+        self.seen.is_none() && self.inner.is_divisible()
+    }
+
+    fn divide(&mut self, group: usize, parts: usize) -> Option<Vec<Box<dyn States>>> {
+        if !self.is_divisible() {
+            return None;
+        }
+        let around = |inner| SkippingStates { inner, seen: None, flagged: self.flagged, n_unseen: 0 };
+        let parts = self.inner.divide(group, parts)?.into_iter();
+        Some(parts.map(|inner| Box::new(around(inner)) as Box<dyn States>).collect())
+    }
+
+    fn unite(&mut self, group: usize, parts: &mut [&mut (dyn States + 'static)]) -> Result<()> {
+        let inner = parts.iter_mut().map(|part| Ok(&mut *same_states::<Self>(*part)?.inner));
+        self.inner.unite(group, &mut inner.collect::<Result<Vec<_>>>()?)
+    }
+
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let seen = self.seen.as_ref().is_none_or(|seen| seen[group]);
         if self.seen.is_some() || self.flagged {

@@ -1,7 +1,7 @@
 //! The traits of aggregate functions. States live in columns: one object holds the states of all groups.
 
 use crate::{Argument, Context, Example};
-use chalet_base::Result;
+use chalet_base::{Result, err};
 use chalet_columns::Vector;
 use chalet_types::{DataType, Value};
 use std::any::Any;
@@ -174,6 +174,25 @@ pub trait States: Send {
     /// aggregates, the rows of `other` come after. What is left of the merged states in `other` is not defined; the
     /// others stay. The work is in proportion to `from`, so that a caller may take `other` apart.
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()>;
+
+    /// Can [`States::divide`] take states apart?
+    fn is_divisible(&self) -> bool {
+        false
+    }
+
+    /// Takes the state of a group apart into `parts`, a power of two, when it is large enough for several threads to merge it: each
+    /// part is the only group of states of its own. Parts of one number, from all states of a group, merge without those of
+    /// other numbers. What is left of the state is not defined.
+    fn divide(&mut self, group: usize, parts: usize) -> Option<Vec<Box<dyn States>>> {
+        let _ = (group, parts);
+        None
+    }
+
+    /// Puts the parts of a state together, in the order of [`States::divide`], as the state of a group that is empty.
+    fn unite(&mut self, group: usize, parts: &mut [&mut (dyn States + 'static)]) -> Result<()> {
+        let _ = parts;
+        Err(err!(LOGICAL_ERROR, "The state of group {group} was not divided"))
+    }
 
     /// Appends the bytes of one state; stable across versions of one major number, for spilling and AggregateFunction columns.
     fn serialise(&self, group: usize, out: &mut Vec<u8>);

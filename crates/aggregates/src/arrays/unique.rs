@@ -164,7 +164,8 @@ impl States for Uniques {
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
         let other = same_states::<Self>(other)?;
         if self.limit == usize::MAX {
-            self.sets.reserve(other.sets.len());
+            // Of these groups alone: there may be few of many.
+            self.sets.reserve(from.iter().map(|&from| other.counts[from as usize] as usize).sum());
         }
         if let Some(width) = self.codec.width().filter(|width| *width <= 8) {
             for (&from, &into) in from.iter().zip(into) {

@@ -50,6 +50,19 @@ impl<C: Change> States for Around<C> {
         self.0.merge(&mut *other.0, from, into)
     }
 
+    fn is_divisible(&self) -> bool {
+        self.0.is_divisible()
+    }
+
+    fn divide(&mut self, group: usize, parts: usize) -> Option<Vec<Box<dyn States>>> {
+        Some(self.0.divide(group, parts)?.into_iter().map(Around::<C>::of).collect())
+    }
+
+    fn unite(&mut self, group: usize, parts: &mut [&mut (dyn States + 'static)]) -> Result<()> {
+        let inner = parts.iter_mut().map(|part| Ok(&mut *same_states::<Self>(*part)?.0));
+        self.0.unite(group, &mut inner.collect::<Result<Vec<_>>>()?)
+    }
+
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         self.0.serialise(group, out);
     }

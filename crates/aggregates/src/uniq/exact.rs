@@ -49,6 +49,9 @@ impl AggregateFunction for UniqExact {
     }
 }
 
+/// Sets of fewer keys are merged by one thread.
+const MIN_DIVIDED: usize = 1 << 13;
+
 /// How arguments become keys.
 trait Keys: Clone + Send + Sync + 'static {
     type Key: Key;
@@ -140,6 +143,25 @@ impl<W: Keys> States for Sets<W> {
         for (&from, &into) in from.iter().zip(into) {
             self.sets[into as usize].merge(std::mem::take(&mut other.sets[from as usize]));
         }
+        Ok(())
+    }
+
+    fn is_divisible(&self) -> bool {
+        true
+    }
+
+    fn divide(&mut self, group: usize, parts: usize) -> Option<Vec<Box<dyn States>>> {
+        let set = &mut self.sets[group];
+        if set.len() < MIN_DIVIDED {
+            return None;
+        }
+        let of_part = |set| Box::new(Sets { keys: self.keys.clone(), sets: vec![set] }) as Box<dyn States>;
+        Some(std::mem::take(set).divide(parts).into_iter().map(of_part).collect())
+    }
+
+    fn unite(&mut self, group: usize, parts: &mut [&mut (dyn States + 'static)]) -> Result<()> {
+        let sets = parts.iter_mut().map(|part| Ok(std::mem::take(&mut same_states::<Self>(*part)?.sets[0])));
+        self.sets[group] = KeySet::of_parts(sets.collect::<Result<_>>()?);
         Ok(())
     }
 

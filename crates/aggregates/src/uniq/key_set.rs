@@ -1,4 +1,5 @@
-//! A set of fixed-width keys: one or two in place, more in an open-addressing table.
+//! A set of fixed-width keys: one or two in place, more in an open-addressing table, or in several by the hash, which several
+//! threads have merged.
 
 use chalet_base::Result;
 use chalet_base::hash::{combine, hash_u64};
@@ -33,7 +34,7 @@ keys! {
     u128, |x: u128| combine(hash_u64(x as u64), (x >> 64) as u64);
 }
 
-/// 12, 24 or 48 bytes for keys of 4, 8 and 16 bytes.
+/// 16, 24 or 48 bytes for keys of 4, 8 and 16 bytes.
 #[derive(Default)]
 pub enum KeySet<K: Key> {
     #[default]
@@ -41,6 +42,12 @@ pub enum KeySet<K: Key> {
     One(K),
     Two(K, K),
     Many(Box<Table<K>>),
+    Divided(Box<Divided<K>>),
+}
+
+/// A power of two of tables: a key is in the one that the first bits of its hash say.
+pub struct Divided<K> {
+    tables: Vec<Table<K>>,
 }
 
 impl<K: Key> KeySet<K> {
@@ -48,6 +55,7 @@ impl<K: Key> KeySet<K> {
     pub fn insert(&mut self, key: K) {
         match self {
             KeySet::Many(table) => table.insert(key),
+            KeySet::Divided(divided) => divided.insert(key),
             KeySet::Empty => *self = KeySet::One(key),
             KeySet::One(a) if *a == key => {}
             KeySet::One(a) => *self = KeySet::Two(*a, key),
@@ -74,13 +82,44 @@ impl<K: Key> KeySet<K> {
 
     /// Makes room for so many more keys.
     pub fn reserve(&mut self, more: usize) {
-        if let KeySet::Many(table) = self {
-            table.reserve(more);
-        } else if more > 2 {
-            let mut table = Box::new(Table::with_room(self.len() + more));
-            self.for_each(|key| table.insert(key));
-            *self = KeySet::Many(table);
+        match self {
+            KeySet::Many(table) => table.reserve(more),
+            KeySet::Divided(divided) => {
+                let more = more / divided.tables.len();
+                divided.tables.iter_mut().for_each(|table| table.reserve(more));
+            }
+            _ if more > 2 => {
+                let mut table = Box::new(Table::with_room(self.len() + more));
+                self.for_each(|key| table.insert(key));
+                *self = KeySet::Many(table);
+            }
+            _ => {}
         }
+    }
+
+    /// The keys by the first bits of their hashes, in a power of two of sets: for [`KeySet::of_parts`], and to be merged with parts of
+    /// the same number.
+    pub fn divide(self, parts: usize) -> Vec<KeySet<K>> {
+        let mut tables: Vec<Table<K>> = Vec::with_capacity(parts);
+        // The hash deals keys out evenly; a little more spares most tables that they grow.
+        let room = self.len() / parts;
+        tables.resize_with(parts, || Table::of_part(room + room / 8, parts.trailing_zeros()));
+        self.for_each(|key| tables[part_of(key, parts)].insert(key));
+        tables.into_iter().map(|table| KeySet::Many(Box::new(table))).collect()
+    }
+
+    /// The keys of all parts that a set was divided into, in their order.
+    pub fn of_parts(parts: Vec<KeySet<K>>) -> KeySet<K> {
+        let bits = parts.len().trailing_zeros();
+        let table = |part| match part {
+            KeySet::Many(table) => *table,
+            few => {
+                let mut table = Table::of_part(few.len(), bits);
+                few.for_each(|key| table.insert(key));
+                table
+            }
+        };
+        KeySet::Divided(Box::new(Divided { tables: parts.into_iter().map(table).collect() }))
     }
 
     pub fn len(&self) -> usize {
@@ -89,6 +128,7 @@ impl<K: Key> KeySet<K> {
             KeySet::One(_) => 1,
             KeySet::Two(..) => 2,
             KeySet::Many(table) => table.len(),
+            KeySet::Divided(divided) => divided.tables.iter().map(Table::len).sum(),
         }
     }
 
@@ -105,6 +145,7 @@ impl<K: Key> KeySet<K> {
                 f(*b);
             }
             KeySet::Many(table) => table.for_each(f),
+            KeySet::Divided(divided) => divided.tables.iter().for_each(|table| table.for_each(&mut f)),
         }
     }
 
@@ -122,9 +163,23 @@ impl<K: Key> KeySet<K> {
     /// Bytes beyond its own size.
     pub fn heap(&self) -> usize {
         match self {
-            KeySet::Many(table) => size_of::<Table<K>>() + table.slots.capacity() * size_of::<K>(),
+            KeySet::Many(table) => table.memory(),
+            KeySet::Divided(divided) => divided.tables.iter().map(Table::memory).sum(),
             _ => 0,
         }
+    }
+}
+
+/// Which of a power of two of parts a key belongs to.
+#[inline(always)]
+fn part_of<K: Key>(key: K, parts: usize) -> usize {
+    key.hash().rotate_left(parts.trailing_zeros()) as usize & (parts - 1)
+}
+
+impl<K: Key> Divided<K> {
+    fn insert(&mut self, key: K) {
+        let part = part_of(key, self.tables.len());
+        self.tables[part].insert(key);
     }
 }
 
@@ -135,15 +190,27 @@ pub struct Table<K> {
     /// Keys in the slots.
     used: usize,
     has_default: bool,
-    /// What the hash is shifted right by to get a slot.
+    /// The first bits of the hash that are the same for all keys.
+    common_bits: u32,
+    /// What the hash is shifted right by to get a slot, after these bits are cut off.
     shift: u32,
 }
 
 impl<K: Key> Table<K> {
     fn with_room(n: usize) -> Self {
+        Table::of_part(n, 0)
+    }
+
+    /// For keys whose hashes begin with the same bits.
+    fn of_part(n: usize, common_bits: u32) -> Self {
         let size = (n * 2).next_power_of_two().max(8);
-        let shift = 64 - size.trailing_zeros();
-        Table { slots: vec![K::default(); size], used: 0, has_default: false, shift }
+        let shift = 64 - common_bits - size.trailing_zeros();
+        Table { slots: vec![K::default(); size], used: 0, has_default: false, common_bits, shift }
+    }
+
+    /// Bytes held, its own size included.
+    fn memory(&self) -> usize {
+        size_of::<Table<K>>() + self.slots.capacity() * size_of::<K>()
     }
 
     fn len(&self) -> usize {
@@ -185,7 +252,7 @@ impl<K: Key> Table<K> {
     #[cold]
     fn resize(&mut self, size: usize) {
         let old = std::mem::replace(&mut self.slots, vec![K::default(); size]);
-        self.shift = 64 - size.trailing_zeros();
+        self.shift = 64 - self.common_bits - size.trailing_zeros();
         let mask = size - 1;
         for key in old.into_iter().filter(|key| *key != K::default()) {
             let mut slot = (key.hash() >> self.shift) as usize & mask;
@@ -223,5 +290,37 @@ mod tests {
         let expected: Vec<u64> = (0..2100).filter(|x| *x < 1000 || x % 3 == 0).collect();
         assert_eq!(all, expected);
         assert_eq!(a.len(), expected.len());
+    }
+
+    #[test]
+    fn divided_sets_hold_what_their_parts_did() {
+        const PARTS: usize = 16;
+        let set = |keys: std::ops::Range<u128>| {
+            let mut set = KeySet::default();
+            keys.for_each(|key| set.insert(key * 3));
+            set
+        };
+        let mut united = KeySet::of_parts(
+            set(0..4000)
+                .divide(PARTS)
+                .into_iter()
+                .zip(set(2000..7000).divide(PARTS))
+                .map(|(mut a, b)| {
+                    a.merge(b);
+                    a
+                })
+                .collect(),
+        );
+        assert_eq!(united.len(), 7000);
+        united.reserve(1000);
+        united.merge(set(6999..7003));
+        (0..7003).for_each(|key| united.insert(key * 3));
+        assert_eq!(united.len(), 7003);
+        let mut small = set(0..2);
+        small.merge(united);
+        let mut all = Vec::new();
+        small.for_each(|key| all.push(key));
+        all.sort_unstable();
+        assert_eq!(all, (0..7003).map(|key| key * 3).collect::<Vec<_>>());
     }
 }

@@ -156,8 +156,10 @@ fn strings(kind: Kind, a: Operand, b: Operand, n: usize) -> Result<Column> {
     let counts = unary::<i64, i64>(b, n, |x| x)?;
     if let Data::Fixed(x) = &a.vector.data {
         let mut bytes = Vec::with_capacity(n * x.width);
+        let mut shifted = Vec::new();
         for (row, &count) in counts.iter().enumerate() {
-            let shifted = shift(x.get(a.row(row)), kind, shift_count(count)?);
+            shifted.clear();
+            shift(x.get(a.row(row)), kind, shift_count(count)?, &mut shifted);
             // A fixed width keeps the last bytes of a left shift and fills a right shift up in front.
             let skip = shifted.len().saturating_sub(x.width);
             bytes.resize(bytes.len() + x.width - (shifted.len() - skip), 0);
@@ -168,36 +170,32 @@ fn strings(kind: Kind, a: Operand, b: Operand, n: usize) -> Result<Column> {
     let texts = a.vector.strings()?;
     let mut out = StringBuilder::with_capacity(n);
     for (row, &count) in counts.iter().enumerate() {
-        out.push(&shift(texts.get(a.row(row)), kind, shift_count(count)?));
+        let count = shift_count(count)?;
+        out.push_with(|bytes| shift(texts.get(a.row(row)), kind, count, bytes));
     }
     Ok(Vector::from(out.finish()).into())
 }
 
-/// A string as one big-endian number: grows to the left, loses bytes to the right.
-fn shift(s: &[u8], kind: Kind, count: u64) -> Vec<u8> {
+/// Appends a string as one big-endian number, shifted: it grows to the left, and loses bytes to the right.
+fn shift(s: &[u8], kind: Kind, count: u64, out: &mut Vec<u8>) {
     if count >= 8 * s.len() as u64 {
-        return Vec::new();
+        return;
     }
+    // Each byte of the result is made of two neighbours.
+    let pairs = |s: &'_ [u8], f: fn(u16, u32) -> u8, bits: u32, out: &mut Vec<u8>| {
+        out.extend(s.windows(2).map(|pair| f(u16::from_be_bytes([pair[0], pair[1]]), bits)));
+    };
     let (bytes, bits) = ((count / 8) as usize, (count % 8) as u32);
     if kind == Kind::ShiftRight {
-        let kept = &s[..s.len() - bytes];
-        return (0..kept.len())
-            .map(|i| {
-                let before = if i == 0 { 0 } else { kept[i - 1] };
-                (u16::from_be_bytes([before, kept[i]]) >> bits) as u8
-            })
-            .collect();
+        out.push(s[0] >> bits);
+        return pairs(&s[..s.len() - bytes], |word, bits| (word >> bits) as u8, bits, out);
     }
-    let mut out = Vec::with_capacity(s.len() + bytes + 1);
     if bits > 0 {
         out.push(s[0] >> (8 - bits));
     }
-    for (i, &byte) in s.iter().enumerate() {
-        let next = s.get(i + 1).copied().unwrap_or(0);
-        out.push((u16::from_be_bytes([byte, next]) << bits >> 8) as u8);
-    }
+    pairs(s, |word, bits| (word << bits >> 8) as u8, bits, out);
+    out.push(s[s.len() - 1] << bits);
     out.resize(out.len() + bytes, 0);
-    out
 }
 
 pub fn register(registry: &mut Registry) {

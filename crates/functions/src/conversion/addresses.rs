@@ -163,7 +163,7 @@ impl ScalarFunction for Address {
             }
             Kind::StringToNum6(failure) => {
                 let (values, valid) = parse(&*text_of(vector)?, failure, "IPv6", read::try_ipv6)?;
-                fixed16(values.concat()).with_nulls(valid.as_ref())
+                fixed16(values.into_flattened()).with_nulls(valid.as_ref())
             }
             Kind::Map4To6 => fixed16(numbers()?.into_iter().flat_map(read::mapped).collect()),
             Kind::Range4 => {

@@ -193,23 +193,15 @@ fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
             Physical::F64 => each(values, f64::from_le_bytes),
             // A UUID is the only other one that comes here.
             Physical::Fixed(16) => {
-                let halves = |bytes: &[u8]| {
-                    let mut own = [0; 16];
-                    let n = bytes.len().min(16);
-                    own[..n].copy_from_slice(&bytes[..n]);
-                    swap_halves(&mut own);
-                    own
-                };
-                let mut bytes = Vec::with_capacity(values.size_hint().0 * 16);
-                values.for_each(|value| bytes.extend_from_slice(&halves(value)));
-                Data::Fixed(Fixed { width: 16, bytes: bytes.into() }).into()
+                let bytes: Vec<[u8; 16]> = values.map(|value| uuid(first_16(value))).collect();
+                Data::Fixed(Fixed { width: 16, bytes: bytes.into_flattened().into() }).into()
             }
             _ => return None,
         })
     }
-    let uuid = *to == DataType::Uuid;
+    let is_uuid = *to == DataType::Uuid;
     let to = to.physical();
-    if let (Physical::Fixed(width), Some(own), false) = (to, width(from), uuid)
+    if let (Physical::Fixed(width), Some(own), false) = (to, width(from), is_uuid)
         && own == width as usize
         && !matches!(vector.data, Data::Fixed(_))
     {
@@ -217,10 +209,15 @@ fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
             each_native!(&vector.data, values => values.to_arrow().as_slice().to_vec(), _ => return None);
         return Some(Data::Fixed(Fixed { width: own, bytes: bytes.into() }).into());
     }
-    if matches!(to, Physical::Fixed(_)) && !uuid {
+    if matches!(to, Physical::Fixed(_)) && !is_uuid {
         return None;
     }
-    if !uuid && width(from).is_some_and(|width| width <= 8) && !matches!(vector.data, Data::Fixed(_)) {
+    if width(from).is_some_and(|width| width <= 8) && !matches!(vector.data, Data::Fixed(_)) {
+        if is_uuid {
+            let bytes: Vec<[u8; 16]> =
+                bits(&vector.data)?.into_iter().map(|word| uuid(word.into())).collect();
+            return Some(Data::Fixed(Fixed { width: 16, bytes: bytes.into_flattened().into() }).into());
+        }
         return match width(from) == to.width() {
             true => as_they_are(&vector.data, to),
             false => of_bits(&bits(&vector.data)?, to),
@@ -236,6 +233,30 @@ fn numbers(vector: &Vector, from: &DataType, to: &DataType) -> Option<Vector> {
             read(bytes.as_slice().chunks_exact(width), to)
         }
     }
+}
+
+/// The first 16 bytes, the least first; missing ones are zero.
+#[inline(always)]
+fn first_16(bytes: &[u8]) -> u128 {
+    if let Some(first) = bytes.first_chunk() {
+        return u128::from_le_bytes(*first);
+    }
+    // Two words that may overlap, where a copy of any length would be a call.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let after = 8 * (bytes.len() - 8);
+        return u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << after;
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let after = 8 * (bytes.len() - 4);
+        return u128::from(u32::from_le_bytes(*first)) | u128::from(u32::from_le_bytes(*last)) << after;
+    }
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u128::from(byte))
+}
+
+/// A UUID: of two words, the more significant first, each from its highest byte.
+#[inline(always)]
+fn uuid(words: u128) -> [u8; 16] {
+    words.swap_bytes().rotate_right(64).to_le_bytes()
 }
 
 /// Numbers of at most 64 bits as words, missing bits zero.

@@ -73,22 +73,39 @@ fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Digits whose value fits a word, and twice as many and one: 58 to the power of 21 is less than 2 to the power of 128.
+const WORD_DIGITS: usize = 10;
+const SHORT_DIGITS: usize = 2 * WORD_DIGITS + 1;
+
+/// The value of some digits, at most [`WORD_DIGITS`].
+#[inline(always)]
+fn value_of(digits: &[u8]) -> Option<u64> {
+    let (mut value, mut sound) = (0u64, true);
+    for &digit in digits {
+        let digit = VALUES[usize::from(digit)];
+        sound &= digit != NO_DIGIT;
+        value = value * 58 + u64::from(digit);
+    }
+    sound.then_some(value)
+}
+
 fn decode(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let zeros = text.iter().take_while(|&&digit| digit == DIGITS[0]).count();
+    if text.len() - zeros <= SHORT_DIGITS {
+        let mut value = 0u128;
+        for digits in text[zeros..].chunks(WORD_DIGITS) {
+            value = value * u128::from(58u64.pow(digits.len() as u32)) + u128::from(value_of(digits)?);
+        }
+        out.resize(out.len() + zeros, 0);
+        out.extend_from_slice(&value.to_be_bytes()[value.leading_zeros() as usize / 8..]);
+        return Some(());
+    }
     // Five digits at once, of which the first may be fewer, become limbs of four bytes.
     let mut limbs = Vec::with_capacity(text.len() / 5 + 1);
     let (first, rest) = text[zeros..].split_at((text.len() - zeros) % LIMB_DIGITS);
     for digits in std::iter::once(first).chain(rest.chunks_exact(LIMB_DIGITS)).filter(|part| !part.is_empty())
     {
-        let mut value = 0;
-        for &digit in digits {
-            let digit = VALUES[usize::from(digit)];
-            if digit == NO_DIGIT {
-                return None;
-            }
-            value = value * 58 + u64::from(digit);
-        }
-        multiply_add(&mut limbs, 58u64.pow(digits.len() as u32), value, 1 << 32);
+        multiply_add(&mut limbs, 58u64.pow(digits.len() as u32), value_of(digits)?, 1 << 32);
     }
     out.resize(out.len() + zeros, 0);
     let start = out.len();

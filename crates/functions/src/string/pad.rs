@@ -1,7 +1,7 @@
 //! `leftPad`, `rightPad` and their forms in characters: strings of a certain length.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, char_starts, expect, integers, try_build};
+use crate::string_args::{Kind, StringArg, begins_char, char_len, count_chars, expect, integers, try_build};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -43,24 +43,50 @@ pads! {
         "rightPadUTF8(s, length[, pad])" "SELECT rightPadUTF8('абвг', 7, '*')" => "абвг***";
 }
 
-/// A text in units, bytes or characters.
+/// How long a text is, in bytes or characters. A byte that begins no character belongs to the one before.
+fn len_of(text: &[u8], chars: bool) -> usize {
+    if chars { count_chars(text) } else { text.len() }
+}
+
+/// The beginning of a longer text.
+fn cut(text: &[u8], n: usize, chars: bool) -> &[u8] {
+    if !chars || text.is_ascii() {
+        return &text[..n];
+    }
+    let next = (0..text.len()).filter(|&place| begins_char(text[place])).nth(n);
+    &text[..next.unwrap_or(text.len())]
+}
+
+/// What is repeated, in bytes or characters. Here each byte that begins none is one, so that there is something to repeat.
 struct Units<'a> {
     text: &'a [u8],
-    /// Where characters begin, and the end; nothing where they are bytes.
-    starts: Option<Vec<usize>>,
+    len: usize,
+    chars: bool,
 }
 
 impl<'a> Units<'a> {
     fn of(text: &'a [u8], chars: bool) -> Units<'a> {
-        Units { text, starts: (chars && !text.is_ascii()).then(|| char_starts(text)) }
+        let chars = chars && !text.is_ascii();
+        let mut units = Units { text, len: text.len(), chars };
+        if chars {
+            units.len = units.ends().count();
+        }
+        units
     }
 
-    fn len(&self) -> usize {
-        self.starts.as_ref().map_or(self.text.len(), |starts| starts.len() - 1)
+    /// Where characters end.
+    fn ends(&self) -> impl Iterator<Item = usize> + 'a {
+        let text = self.text;
+        let after = move |place: usize| Some((place + char_len(*text.get(place)?)).min(text.len()));
+        std::iter::successors(after(0), move |&place| after(place))
     }
 
     fn first(&self, n: usize) -> &'a [u8] {
-        &self.text[..self.starts.as_ref().map_or(n, |starts| starts[n])]
+        if !self.chars {
+            return &self.text[..n];
+        }
+        let end = n.checked_sub(1).map_or(Some(0), |before| self.ends().nth(before));
+        &self.text[..end.unwrap_or(self.text.len())]
     }
 }
 
@@ -86,10 +112,9 @@ fn execute(call: &Call, left: bool, chars: bool) -> Result<Column> {
             "New padded length ({length}) is too big, maximum is: {MAX_LENGTH}"
         );
         let text = texts.get(row);
-        let own = Units::of(text, chars);
-        let (length, len) = (length as usize, own.len());
+        let (length, len) = (length as usize, len_of(text, chars));
         if length <= len {
-            out.extend_from_slice(own.first(length));
+            out.extend_from_slice(cut(text, length, chars));
             return Ok(());
         }
         let pad = pads.map_or(&b" "[..], |pads| pads.get(row));
@@ -98,7 +123,7 @@ fn execute(call: &Call, left: bool, chars: bool) -> Result<Column> {
             out.extend_from_slice(text);
         }
         let units = Units::of(pad, chars);
-        let (whole, rest) = ((length - len) / units.len(), (length - len) % units.len());
+        let (whole, rest) = ((length - len) / units.len, (length - len) % units.len);
         (0..whole).for_each(|_| out.extend_from_slice(pad));
         out.extend_from_slice(units.first(rest));
         if left {

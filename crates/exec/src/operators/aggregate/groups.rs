@@ -203,6 +203,15 @@ impl Groups {
         self.merge_states(&other.table.into_store(), &mut other.states)
     }
 
+    /// Adds the keys of others: the groups of these, and their states.
+    pub fn take_keys_of(&mut self, mut other: Groups) -> (Vec<u32>, Vec<Box<dyn States>>) {
+        self.any_rows |= other.any_rows;
+        let n = other.len();
+        other.states.iter_mut().for_each(|states| states.grow(n));
+        let groups = if self.keyed { self.table.insert_store(&other.table.into_store()) } else { vec![0] };
+        (groups, other.states)
+    }
+
     /// Adds groups that are held as keys and states.
     pub fn merge_states(&mut self, keys: &Store, others: &mut [Box<dyn States>]) -> Result<()> {
         if self.keyed && self.states.is_empty() {

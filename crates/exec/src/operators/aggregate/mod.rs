@@ -9,6 +9,7 @@
 //! - [`group_limit`]: GROUP BY with a LIMIT and no order
 //! - [`partial`]: groups that are grouped again above, after a join or by grouping sets
 //! - [`partitions`]: the partitioned groups of a worker
+//! - [`heavy`]: heavy states of few groups
 //! - [`spill`]: partitions that were spilled to disk
 //! - [`merge`]: the result as a table that merges while it is read
 //! - [`runs`]: what keeps the order of rows where it matters
@@ -16,6 +17,7 @@
 
 mod group_limit;
 mod groups;
+mod heavy;
 mod merge;
 mod partial;
 mod partitions;
@@ -133,7 +135,7 @@ const LOCAL_GROUPS: usize = 1 << 14;
 /// A worker with so many groups flushes them into partitions in any case.
 const MAX_LOCAL_GROUPS: usize = 1 << 17;
 
-/// Where states hold more than this, all workers merge them, even if there are few groups.
+/// Where states hold more than this, all workers merge them, even if there are few groups or is one.
 const HEAVY_BYTES: usize = 16 << 20;
 
 /// Rows for each group that make it worth while to keep looking them up.
@@ -278,15 +280,19 @@ impl Sink for Aggregate {
             return Ok(blocks_as_source(split(block, max_rows), ctx));
         }
         let gathered = Gathered::of(concrete(workers));
-        let is_large = gathered.n_groups() > MAX_LOCAL_GROUPS
-            || gathered.n_groups() > gathered.runs.len() && gathered.bytes() > HEAVY_BYTES;
-        let is_large = is_large && gathered.runs.len() > 1 && self.may_divide(ctx);
+        let (n_groups, n_runs) = (gathered.n_groups(), gathered.runs.len());
         let is_divided =
             !gathered.spilled.is_empty() || gathered.runs.iter().any(|run| run.partitions.is_some());
-        if is_large || is_divided {
+        let is_heavy = n_runs > 1 && gathered.bytes() > HEAVY_BYTES;
+        let by_all = is_heavy && !is_divided && gathered.is_for_all();
+        let is_large = n_runs > 1 && n_groups > MAX_LOCAL_GROUPS || is_heavy && n_groups > n_runs && !by_all;
+        if is_divided || is_large && self.may_divide(ctx) {
             return Ok(Arc::new(self.partitioned(gathered, ctx)?));
         }
-        let (mut groups, _memory) = gathered.merged(&self.shape, &ctx.control)?;
+        let (mut groups, _memory) = match by_all {
+            true => gathered.merged_by_all(&self.shape, ctx)?,
+            false => gathered.merged(&self.shape, &ctx.control)?,
+        };
         if !groups.is_keyed() && !groups.any_rows && self.empty_if_no_rows {
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
