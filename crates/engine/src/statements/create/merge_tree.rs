@@ -175,13 +175,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
     let primary = primary.map(Primary::parts);
     let ascending = |expr: &String| SortingKey { expr: expr.as_str().into(), descending: false };
     let sorting: Vec<SortingKey> = match &written.order_by {
-        Some(items) => {
-            let key = |item: &ast::OrderItem| SortingKey {
-                expr: bare_expr(&item.expr).into(),
-                descending: item.descending,
-            };
-            items.iter().map(key).collect()
-        }
+        Some(items) => sorting_keys(items),
         None => primary.iter().flatten().map(ascending).collect(),
     };
     let n_primary = primary.as_ref().map_or(sorting.len(), Vec::len);
@@ -210,6 +204,26 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
         ttl: crate::merge_tree::ttl::shown(&written.ttl).into(),
         ..TableKeys::default()
     })
+}
+
+/// The keys of ORDER BY, and whether they descend. Parentheses around a list mean nothing: `((a, b))` are two keys, `tuple((a, b))`
+/// is one.
+pub(crate) fn written_keys(items: &[ast::OrderItem]) -> Vec<(&ast::Expr, bool)> {
+    if let [ast::OrderItem { expr, descending: false, .. }] = items
+        && expr.span.parenthesised
+        && let ExprKind::Call(call) = &expr.kind
+        && call.name == "tuple"
+        && !call.args.is_empty()
+    {
+        return call.args.iter().map(|arg| (arg, false)).collect();
+    }
+    items.iter().map(|item| (&item.expr, item.descending)).collect()
+}
+
+/// As [`written_keys`], as a table has them.
+pub(crate) fn sorting_keys(items: &[ast::OrderItem]) -> Vec<SortingKey> {
+    let key = |(expr, descending)| SortingKey { expr: bare_expr(expr).into(), descending };
+    written_keys(items).into_iter().map(key).collect()
 }
 
 /// Fails for what is no key.
