@@ -5,7 +5,7 @@ use super::names::{self, is_system};
 use super::structures::{SparseRow, table};
 use crate::column_definitions::shown_default;
 use crate::query_context::QueryContext;
-use crate::statements::create::written_keys;
+use crate::written_keys::written_keys;
 use chalet_base::Result;
 use chalet_storage::merge_tree::{MergeTree, TableKeys};
 use chalet_storage::view::{MaterializedView, ViewTarget};

@@ -11,6 +11,7 @@ use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
 use crate::stored_columns::{bind_stored, validate};
 use crate::tables;
+use crate::written_keys::written_keys;
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
@@ -206,21 +207,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
     })
 }
 
-/// The keys of ORDER BY, and whether they descend. Parentheses around a list mean nothing: `((a, b))` are two keys, `tuple((a, b))`
-/// is one.
-pub(crate) fn written_keys(items: &[ast::OrderItem]) -> Vec<(&ast::Expr, bool)> {
-    if let [ast::OrderItem { expr, descending: false, .. }] = items
-        && expr.span.parenthesised
-        && let ExprKind::Call(call) = &expr.kind
-        && call.name == "tuple"
-        && !call.args.is_empty()
-    {
-        return call.args.iter().map(|arg| (arg, false)).collect();
-    }
-    items.iter().map(|item| (&item.expr, item.descending)).collect()
-}
-
-/// As [`written_keys`], as a table has them.
+/// The keys of ORDER BY as a table has them.
 pub(crate) fn sorting_keys(items: &[ast::OrderItem]) -> Vec<SortingKey> {
     let key = |(expr, descending)| SortingKey { expr: bare_expr(expr).into(), descending };
     written_keys(items).into_iter().map(key).collect()
