@@ -10,7 +10,7 @@ use chalet_columns::Block;
 use chalet_function_api::{Context, Registry};
 use chalet_plan::{Expr, IdSource, Plan, ScanLimits};
 use chalet_storage::Table;
-use chalet_syntax::ast;
+use chalet_syntax::{ast, visit};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ impl Environment for WithParameters<'_> {
     }
 }
 
-/// Binds the query of a new view. `None` when it has parameters, whatever the session's own are.
+/// Binds the query of a new view. `None` when it has parameters, whatever the session's own are: what is wrong with it is said when
+/// they are given.
 pub fn bind_view(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> Result<Option<BoundQuery>> {
     match bind_query(
         query,
@@ -88,8 +89,22 @@ pub fn bind_view(query: &ast::Query, env: &dyn Environment, ids: &IdSource) -> R
     ) {
         Ok(bound) => Ok(Some(bound)),
         Err(error) if error.code() == codes::UNKNOWN_QUERY_PARAMETER => Ok(None),
+        Err(_) if names_parameters(query) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn names_parameters(query: &ast::Query) -> bool {
+    let mut found = false;
+    visit::for_each_select(query, &mut |select| {
+        visit::for_each_clause(select, &mut |clause| {
+            visit::walk(clause, &mut |expr| {
+                found |= matches!(expr.kind, ast::ExprKind::Parameter { .. });
+                !found
+            });
+        });
+    });
+    found
 }
 
 /// Whether a table is a view whose columns depend on parameters.

@@ -14,7 +14,8 @@
 //! - [`refresh`]: views that are filled by the clock: when they are
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`], [`made_table`], [`table_engines`], [`table_argument`],
+//! - [`written_keys`], [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`],
+//!   [`made_table`], [`table_engines`], [`table_argument`],
 //!   [`explain_indexes`], [`explain`], [`skip_indexes`], [`projections`], [`forced_keys`]: what statements and registries of tables share
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`plan_optimizer`], [`patterns`]: the same, above it
@@ -88,6 +89,7 @@ mod table_argument;
 mod table_engines;
 mod table_functions;
 mod tables;
+mod written_keys;
 mod written_settings;
 
 pub use answer::{Answer, Outline, Rows, StreamConsumer, StreamPart, Summary};

@@ -2,12 +2,14 @@
 
 use crate::patterns::passes_pattern;
 use crate::query_context::QueryContext;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure};
 use chalet_binder::{REGEXP, TableArgument};
 use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, DefaultKind, Entry, Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::print::string_literal;
-use chalet_types::{DataType, Value, supertype};
+use chalet_types::supertype::pair;
+use chalet_types::variant::variant_of;
+use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -97,30 +99,36 @@ impl Matching {
         Ok(found)
     }
 
-    /// The columns of all tables: those of one name in their common type.
+    /// The columns of all tables: those of one name in their common type, or in a Variant where they have none. A column that the
+    /// tables before lack stands behind the one that it stands behind in its table.
     pub fn schema(&self, ctx: &QueryContext) -> Result<TableSchema> {
         let mut columns: Vec<ColumnSchema> = Vec::new();
         for (_, _, entry) in self.find(None, ctx)? {
+            let mut before = None;
             for column in entry.table.schema().columns.iter().filter(|column| !column.is_virtual) {
-                match columns.iter_mut().find(|known| known.name == column.name) {
-                    None => columns.push(ColumnSchema {
-                        // What `*` leaves out of a table it leaves out here.
-                        default: column.default.clone(),
-                        ..ColumnSchema::new(column.name.clone(), column.ty.clone())
-                    }),
-                    Some(known) if known.ty == column.ty => {}
-                    Some(known) => {
-                        known.ty = supertype::pair(&known.ty, &column.ty).ok_or_else(|| {
-                            err!(
-                                NO_COMMON_TYPE,
-                                "There is no supertype for types {}, {} of column {}",
-                                known.ty,
-                                column.ty,
-                                column.name
-                            )
-                        })?;
+                let at = match columns.iter().position(|known| known.name == column.name) {
+                    Some(at) => at,
+                    None => {
+                        let at = before.map_or(columns.len(), |before| before + 1);
+                        columns.insert(
+                            at,
+                            ColumnSchema {
+                                // What `*` leaves out of a table it leaves out here.
+                                default: column.default.clone(),
+                                ..ColumnSchema::new(column.name.clone(), column.ty.clone())
+                            },
+                        );
+                        at
                     }
+                };
+                let known = &mut columns[at].ty;
+                if *known != column.ty {
+                    *known = match pair(known, &column.ty) {
+                        Some(common) => common,
+                        None => variant_of(&[known.clone(), column.ty.clone()])?,
+                    };
                 }
+                before = Some(at);
             }
         }
         ensure!(

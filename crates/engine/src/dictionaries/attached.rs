@@ -4,12 +4,16 @@ use super::definition::Definition;
 use super::loaded::Loaded;
 use super::table::Dictionary;
 use chalet_base::Result;
+use chalet_columns::{Block, Vector};
 use chalet_storage::fixed::BlockScan;
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use std::any::Any;
 use std::sync::Arc;
 
 type Load = Box<dyn Fn(&Arc<Definition>) -> Result<Loaded> + Send + Sync>;
+
+/// Reads the rows of some keys; none where the source cannot be asked for them.
+type OfKeys = Box<dyn Fn(&Definition, &[Vector]) -> Result<Option<Vec<Block>>> + Send + Sync>;
 
 /// A table of some columns of a dictionary, or of all.
 pub(crate) struct Attached {
@@ -19,13 +23,14 @@ pub(crate) struct Attached {
     columns: Vec<usize>,
     is_whole: bool,
     load: Load,
+    of_keys: OfKeys,
 }
 
 impl Attached {
-    pub fn new(dictionary: Dictionary, load: Load) -> Attached {
+    pub fn new(dictionary: Dictionary, load: Load, of_keys: OfKeys) -> Attached {
         let schema = dictionary.definition.schema.clone();
         let columns = (0..schema.columns.len()).collect();
-        Attached { dictionary, schema, columns, is_whole: true, load }
+        Attached { dictionary, schema, columns, is_whole: true, load, of_keys }
     }
 
     /// The same of these columns, as they are found by name.
@@ -45,9 +50,16 @@ impl Attached {
         self.dictionary.loaded(&*self.load)
     }
 
-    /// The rows, loaded now.
+    /// All rows, loaded now.
     pub fn reloaded(&self) -> Result<Arc<Loaded>> {
         self.dictionary.load(&*self.load)
+    }
+
+    /// The rows that the source has for keys, and perhaps others; none where it cannot be asked for them.
+    pub fn of_keys(&self, keys: &[Vector]) -> Result<Option<Loaded>> {
+        let definition = &self.dictionary.definition;
+        let blocks = self.dictionary.read(|| (self.of_keys)(definition, keys))?;
+        blocks.map(|blocks| Loaded::new(definition.clone(), &blocks)).transpose()
     }
 }
 
@@ -61,10 +73,10 @@ impl Table for Attached {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        let loaded = self.loaded()?;
+        let blocks = vec![self.loaded()?.rows.clone()];
         let mut request = request.clone();
         request.columns.iter_mut().for_each(|column| *column = self.columns[*column]);
-        Ok(Arc::new(BlockScan::new(vec![loaded.rows.clone()].into(), &request)))
+        Ok(Arc::new(BlockScan::new(blocks.into(), &request)))
     }
 
     fn truncate(&self) -> Result<()> {

@@ -117,6 +117,8 @@ pub(crate) fn definition(
             null_is_open: number("CONVERT_NULL_RANGE_BOUND_TO_OPEN") != Some(0),
         },
         most_keys: number("MAX_ARRAY_SIZE").unwrap_or(MOST_FLAT_KEYS),
+        // As the kernel does: a power of two.
+        most_cells: number("SIZE_IN_CELLS").map_or(usize::MAX, |n| n.next_power_of_two() as usize),
         source,
         lifetime,
     })

@@ -53,6 +53,8 @@ pub(crate) struct Definition {
     pub ranges: Ranges,
     /// What keys of a flat layout must be below.
     pub most_keys: u64,
+    /// How many keys a cache has, at most.
+    pub most_cells: usize,
     pub source: Source,
     /// Seconds, least and most; 0 and 0 for ever.
     pub lifetime: (u64, u64),
@@ -71,6 +73,11 @@ impl Definition {
     /// The position of the first attribute among the columns.
     pub fn first_attribute(&self) -> usize {
         self.n_keys + if self.layout.has_ranges { 2 } else { 0 }
+    }
+
+    /// Are rows of keys that were asked for kept for a time?
+    pub fn is_cache(&self) -> bool {
+        self.layout.reads_through && !self.layout.keeps_duplicates
     }
 
     pub fn attribute(&self, name: &str) -> Option<usize> {

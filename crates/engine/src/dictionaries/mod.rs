@@ -4,6 +4,8 @@
 //! - [`definition`]: what a dictionary is made of
 //! - [`index`]: keys to rows
 //! - [`loaded`]: the rows of a source, ready to be looked up
+//! - [`key_cache`]: rows of single keys
+//! - [`finder`]: how a statement finds rows, in what is loaded or by asking the source for keys
 //! - [`hierarchy`]: keys that have parents
 //! - [`table`]: a dictionary as a table, loaded when it is first used and again after its lifetime
 //! - [`declared`]: definitions from statements
@@ -13,8 +15,10 @@
 pub(crate) mod attached;
 pub(crate) mod declared;
 pub(crate) mod definition;
+pub(crate) mod finder;
 pub(crate) mod hierarchy;
 pub(crate) mod index;
+pub(crate) mod key_cache;
 pub(crate) mod layout;
 pub(crate) mod loaded;
 pub(crate) mod source;

@@ -1,10 +1,12 @@
 //! A dictionary as a table: loaded when it is first used, and again when its lifetime is over.
 
 use super::definition::Definition;
+use super::key_cache::KeyCache;
 use super::loaded::Loaded;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant, SystemTime};
@@ -31,16 +33,53 @@ pub(crate) struct Status {
     loading: Vec<ThreadId>,
 }
 
+/// Keys that were looked up one by one, not in what is loaded.
+#[derive(Default)]
+pub(crate) struct Lookups {
+    pub asked: AtomicU64,
+    /// Those for which the source was not read.
+    pub hits: AtomicU64,
+    /// Those that there are.
+    pub found: AtomicU64,
+}
+
 /// A dictionary. Clones are the same dictionary.
 #[derive(Clone)]
 pub(crate) struct Dictionary {
     pub definition: Arc<Definition>,
     status: Arc<Mutex<Status>>,
+    cache: Arc<Mutex<KeyCache>>,
+    pub lookups: Arc<Lookups>,
 }
 
 impl Dictionary {
     pub fn new(definition: Definition) -> Dictionary {
-        Dictionary { definition: Arc::new(definition), status: Arc::default() }
+        let cache = Arc::new(Mutex::new(KeyCache::new(definition.most_cells)));
+        Dictionary {
+            definition: Arc::new(definition),
+            status: Arc::default(),
+            cache,
+            lookups: Arc::default(),
+        }
+    }
+
+    /// What a dictionary that is a cache keeps.
+    pub fn cache(&self) -> MutexGuard<'_, KeyCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets what a cache keeps, and what was looked up.
+    pub fn forget(&self) {
+        *self.cache() = KeyCache::new(self.definition.most_cells);
+        let counts = [&self.lookups.asked, &self.lookups.hits, &self.lookups.found];
+        counts.into_iter().for_each(|count| count.store(0, Relaxed));
+    }
+
+    /// Counts keys that were looked up: their rows, and how many the source was not read for.
+    pub fn note_lookups(&self, rows: &[u32], n_hits: usize) {
+        self.lookups.asked.fetch_add(rows.len() as u64, Relaxed);
+        self.lookups.hits.fetch_add(n_hits as u64, Relaxed);
+        self.lookups.found.fetch_add(rows.iter().filter(|row| **row > 0).count() as u64, Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, Status> {
@@ -73,6 +112,26 @@ impl Dictionary {
 
     /// Reads the source.
     pub fn load(&self, load: &Load) -> Result<Arc<Loaded>> {
+        let since = Instant::now();
+        let made = self.read(|| load(&self.definition));
+        let mut status = self.lock();
+        match made {
+            Ok(loaded) => {
+                let loaded = Arc::new(loaded);
+                // What is read for one statement is not kept.
+                status.loaded = Some(loaded.clone()).filter(|_| !self.definition.layout.reads_through);
+                status.due = self.lifetime(since).map(|lifetime| Instant::now() + lifetime);
+                Ok(loaded)
+            }
+            Err(error) => {
+                status.due = Some(Instant::now() + PAUSE_AFTER_FAILURE);
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads the source in any way; what comes of it is noted.
+    pub fn read<R>(&self, read: impl FnOnce() -> Result<R>) -> Result<R> {
         let this = thread::current().id();
         {
             let mut status = self.lock();
@@ -85,31 +144,26 @@ impl Dictionary {
         }
         let _loading = Loading(self, this);
         let (started, since) = (SystemTime::now(), Instant::now());
-        let made = load(&self.definition);
+        let made = read();
         let mut status = self.lock();
         status.started = Some(started);
         status.took = since.elapsed();
-        match made {
-            Ok(loaded) => {
-                let loaded = Arc::new(loaded);
-                status.loaded = Some(loaded.clone());
+        match &made {
+            Ok(_) => {
                 status.error = None;
                 status.n_errors = 0;
                 status.updated = Some(SystemTime::now());
-                status.due = self.lifetime(since).map(|lifetime| Instant::now() + lifetime);
-                Ok(loaded)
             }
             Err(error) => {
                 status.error = Some(error.to_string());
                 status.n_errors += 1;
-                status.due = Some(Instant::now() + PAUSE_AFTER_FAILURE);
-                Err(error)
             }
         }
+        made
     }
 
     /// How long rows last: any time between the bounds, so that dictionaries do not all load at once.
-    fn lifetime(&self, since: Instant) -> Option<Duration> {
+    pub fn lifetime(&self, since: Instant) -> Option<Duration> {
         let (least, most) = self.definition.lifetime;
         let spread = most.saturating_sub(least);
         let part = u64::from(since.elapsed().subsec_nanos()) % (spread + 1);

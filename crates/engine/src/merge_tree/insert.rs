@@ -49,8 +49,9 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
     let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
     let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
     let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
+    let inner = table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?;
     Ok(Box::new(Sorted {
-        inner: table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?,
+        inner: if rule.is_some() { inner.of_merged_rows() } else { inner },
         rule,
         projections: programs(table, ctx)?,
         keys,

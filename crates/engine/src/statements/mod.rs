@@ -232,6 +232,7 @@ fn run_kind(
             alter::delete(table, partition.as_ref(), where_, ctx)?;
         }
         StatementKind::Update { table, assignments, partition, where_ } => {
+            alter::check_updates(table, ctx)?;
             alter::update(table, assignments, partition.as_ref(), where_, ctx)?;
         }
         StatementKind::Optimize(optimize) => optimize::run(optimize, ctx)?,

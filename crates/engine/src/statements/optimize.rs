@@ -1,6 +1,6 @@
 //! OPTIMIZE: the parts of each partition become one.
 
-use super::alter::wanted;
+use super::alter::{self, wanted};
 use crate::materialized;
 use crate::merge_tree::merge::{MergeOptions, merge_parts};
 use crate::merge_tree::ttl::has_ttl;
@@ -56,6 +56,9 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     };
     table.parts().check_writable()?;
     let purpose = purpose(optimize, table)?;
+    if optimize.deduplicate.is_some() {
+        check_projections(optimize, table, ctx)?;
+    }
     let distinct = optimize.deduplicate.as_deref();
     let distinct = distinct.map(|listed| distinct_columns(listed, table, &name, ctx)).transpose()?;
     // FINAL merges also a part that was never merged, and one whose rows are to be dropped.
@@ -64,13 +67,7 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     let is_due =
         |parts: &[Arc<Part>]| parts.len() > 1 || drops || optimize.final_ && parts[0].info.level == 0;
     let options = MergeOptions { purpose, distinct, mutation: None };
-    let partition = match &optimize.partition {
-        Some(ast::Partition::All) => {
-            bail!(SUPPORT_IS_DISABLED, "Only Support DROP/DETACH/ATTACH PARTITION ALL currently")
-        }
-        Some(written) => Some(wanted(table, written, ctx)?),
-        None => None,
-    };
+    let partition = optimize.partition.as_ref().map(|written| wanted(table, written, ctx)).transpose()?;
     let check = || ctx.control.check_with_interrupt();
     let (_claim, parts) =
         table.parts().claim_all(|info| partition.as_ref().is_none_or(|wanted| wanted.has(info)), &check)?;
@@ -79,6 +76,18 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
         .chunk_by(same)
         .filter(|parts| is_due(parts))
         .try_for_each(|parts| merge_parts(table, parts, &options, ctx, &check))
+}
+
+/// Fails where the table has projections, unless a setting says what becomes of them when rows go.
+fn check_projections(optimize: &Optimize, table: &MergeTree, ctx: &QueryContext) -> Result<()> {
+    ensure!(
+        table.schema().projections.is_empty() || alter::merges_projections(&optimize.table, ctx)?,
+        SUPPORT_IS_DISABLED,
+        "OPTIMIZE DEDUPLICATE query is not supported for table {} as it has projections. Please drop all projections \
+         manually before running the query, or set setting 'deduplicate_merge_projection_mode' to 'drop' or 'rebuild'",
+        optimize.table.name.name
+    );
+    Ok(())
 }
 
 /// What CLEANUP asks for, where it may.

@@ -202,7 +202,11 @@ fn reload(target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> R
     };
     let found = find(ctx, database, name)?;
     match found.as_ref().and_then(|(table, _)| table.as_any().downcast_ref::<Attached>()) {
-        Some(dictionary) => dictionary.reloaded().map(drop),
+        Some(attached) if attached.dictionary.definition.layout.reads_through => {
+            attached.dictionary.forget();
+            Ok(())
+        }
+        Some(attached) => attached.reloaded().map(drop),
         None => bail!(BAD_ARGUMENTS, "Dictionary (`{name}`) not found"),
     }
 }
@@ -215,7 +219,10 @@ fn reload_all(ctx: &QueryContext) -> Result<()> {
             if let Some(dictionary) = entry.table.as_any().downcast_ref::<Dictionary>()
                 && dictionary.status().started.is_some()
             {
-                attached(dictionary, ctx).reloaded()?;
+                match dictionary.definition.layout.reads_through {
+                    true => dictionary.forget(),
+                    false => attached(dictionary, ctx).reloaded().map(drop)?,
+                }
             }
         }
     }

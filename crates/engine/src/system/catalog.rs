@@ -5,6 +5,7 @@ use super::names::{self, is_system};
 use super::structures::{SparseRow, table};
 use crate::column_definitions::shown_default;
 use crate::query_context::QueryContext;
+use crate::written_keys::written_keys;
 use chalet_base::Result;
 use chalet_storage::merge_tree::{MergeTree, TableKeys};
 use chalet_storage::view::{MaterializedView, ViewTarget};
@@ -175,7 +176,7 @@ impl Definition {
                 let listed =
                     |exprs: &[&Expr]| exprs.iter().map(|e| e.to_string()).collect::<Vec<_>>().join(", ");
                 let elements = |expr: &Expr| match &expr.kind {
-                    ExprKind::Call(call) if call.name == "tuple" && !expr.span.parenthesised => {
+                    ExprKind::Call(call) if call.name == "tuple" => {
                         listed(&call.args.iter().collect::<Vec<_>>())
                     }
                     _ => expr.to_string(),
@@ -183,11 +184,12 @@ impl Definition {
                 let sorting = storage.order_by.as_ref();
                 definition.sampling_key = storage.sample_by.as_ref().map(ToString::to_string);
                 definition.partition_key = storage.partition_by.as_ref().map(ToString::to_string);
+                let sorting = sorting.map(|items| written_keys(items));
                 // The version of a VersionedCollapsingMergeTree is a key too, but is not written as one.
                 let sorting =
-                    sorting.filter(|items| items.len() == keys.map_or(0, |keys| keys.sorting.len()));
-                definition.sorting_key =
-                    sorting.map(|items| listed(&items.iter().map(|item| &item.expr).collect::<Vec<_>>()));
+                    sorting.filter(|written| written.len() == keys.map_or(0, |keys| keys.sorting.len()));
+                definition.sorting_key = sorting
+                    .map(|written| listed(&written.into_iter().map(|(expr, _)| expr).collect::<Vec<_>>()));
                 definition.primary_key =
                     storage.primary_key.as_ref().map(elements).or_else(|| definition.sorting_key.clone());
             }

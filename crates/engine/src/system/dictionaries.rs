@@ -68,8 +68,9 @@ pub(super) fn dictionaries(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
 fn row(database: &str, name: &str, dictionary: &Dictionary, comment: &str) -> Vec<Value> {
     let definition = &dictionary.definition;
     let Status { loaded, error, n_errors, started, updated, took, .. } = dictionary.status();
-    let state = i64::from(loaded.is_some()) + 2 * i64::from(loaded.is_none() && error.is_some());
-    let is_loaded = loaded.is_some();
+    let reads_through = definition.layout.reads_through;
+    let is_loaded = loaded.is_some() || reads_through && updated.is_some();
+    let state = i64::from(is_loaded) + 2 * i64::from(!is_loaded && error.is_some());
     let none_before = |text: &str| Value::from(if is_loaded { text } else { "" });
     let names =
         |columns: &[ColumnSchema]| Value::Array(columns.iter().map(|c| Value::from(&*c.name)).collect());
@@ -77,13 +78,33 @@ fn row(database: &str, name: &str, dictionary: &Dictionary, comment: &str) -> Ve
         Value::Array(columns.iter().map(|column| Value::string(column.ty.to_string())).collect())
     };
     let attributes = &definition.schema.columns[definition.first_attribute()..];
-    let (asked, found) = loaded.as_ref().map_or((0, 0), |l| (l.asked.load(Relaxed), l.found.load(Relaxed)));
+    let (asked, found, hits) = match &loaded {
+        Some(loaded) => {
+            let asked = loaded.asked.load(Relaxed);
+            (asked, loaded.found.load(Relaxed), asked)
+        }
+        None => {
+            let of = &dictionary.lookups;
+            (of.asked.load(Relaxed), of.found.load(Relaxed), of.hits.load(Relaxed))
+        }
+    };
+    let cache = definition.is_cache().then(|| dictionary.cache());
+    let cached = cache.as_ref().map_or((0, 0.0), |cache| (cache.len() as u64, cache.load_factor()));
     let elements = match &loaded {
         Some(loaded) if !definition.layout.keeps_duplicates => {
             // The kernel counts a key once for each attribute in some layouts; rows are what users ask for.
             loaded.rows.n_rows() as u64
         }
-        _ => 0,
+        _ => cached.0,
+    };
+    let bytes = match &loaded {
+        Some(loaded) => loaded.memory(),
+        None => cache.as_ref().map_or(0, |cache| cache.memory()),
+    };
+    let full = if loaded.is_some() && elements > 0 { 0.5 } else { cached.1 };
+    let hit_rate = match asked {
+        0 => f64::from(u8::from(loaded.is_some())),
+        asked => hits as f64 / asked as f64,
     };
     let shown = match &definition.source {
         Source::Query { shown, .. } => shown.as_str(),
@@ -102,13 +123,13 @@ fn row(database: &str, name: &str, dictionary: &Dictionary, comment: &str) -> Ve
         types(definition.keys()),
         names(attributes),
         types(attributes),
-        Value::UInt(loaded.as_ref().map_or(0, |loaded| loaded.memory() as u64)),
+        Value::UInt(bytes as u64),
         Value::UInt(0),
         Value::UInt(asked),
-        Value::Float(f64::from(u8::from(is_loaded))),
+        Value::Float(hit_rate),
         Value::Float(if asked > 0 { found as f64 / asked as f64 } else { 0.0 }),
         Value::UInt(elements),
-        Value::Float(if elements > 0 { 0.5 } else { 0.0 }),
+        Value::Float(full),
         none_before(shown),
         Value::UInt(least),
         Value::UInt(most),

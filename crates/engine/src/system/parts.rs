@@ -8,7 +8,7 @@ use chalet_storage::Table;
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::{Part, PartData};
 use chalet_storage::merge_tree::parts::State;
-use chalet_types::Value;
+use chalet_types::{DataType, Value};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -127,7 +127,7 @@ pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) 
     let info = &part.info;
     let (kind, files) = kind_of(part);
     let marks = info.rows.div_ceil(of.definition().granularity.max(1) as u64) + 1;
-    vec![
+    let mut row = vec![
         ("partition", Value::from(&*info.partition.shown)),
         ("name", Value::from(info.name().as_str())),
         ("part_type", Value::from(kind)),
@@ -153,5 +153,25 @@ pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) 
         ("default_compression_codec", Value::from("LZ4")),
         ("visible", Value::from(true)),
         ("is_frozen", Value::from(part.is_frozen())),
-    ]
+    ];
+    row.extend(time_bounds(of, part));
+    row
+}
+
+/// The bounds of the one date that the partition key reads, or else of the one time.
+fn time_bounds(of: &MergeTree, part: &Arc<Part>) -> Vec<(&'static str, Value)> {
+    let schema = of.schema();
+    let columns = of.partition_columns();
+    let of_type = |is_meant: fn(&DataType) -> bool| {
+        columns.iter().copied().filter(|&at| is_meant(&schema.columns[at].ty)).collect::<Vec<usize>>()
+    };
+    let dates = of_type(|ty| *ty == DataType::Date);
+    let times = of_type(|ty| matches!(ty, DataType::DateTime(_)));
+    let (names, column) = match (&dates[..], &times[..]) {
+        ([date], _) => (["min_date", "max_date"], *date),
+        ([], [time]) => (["min_time", "max_time"], *time),
+        _ => return Vec::new(),
+    };
+    let bounds = of.partition_bounds(part, column);
+    bounds.map_or(Vec::new(), |(least, greatest)| vec![(names[0], least), (names[1], greatest)])
 }

@@ -14,11 +14,18 @@ pub struct PartsInserter {
     table: MergeTree,
     made: Vec<Arc<Part>>,
     indexes: Arc<[SkipIndexProgram]>,
+    level: u32,
 }
 
 impl PartsInserter {
     pub(super) fn new(table: MergeTree, indexes: Arc<[SkipIndexProgram]>) -> PartsInserter {
-        PartsInserter { table, made: Vec::new(), indexes }
+        PartsInserter { table, made: Vec::new(), indexes, level: 0 }
+    }
+
+    /// The same for rows that were merged with each other: their parts have a merge behind them.
+    pub fn of_merged_rows(mut self) -> PartsInserter {
+        self.level = 1;
+        self
     }
 
     /// Makes a part of rows of one partition, which are in the order of the sorting key.
@@ -32,7 +39,9 @@ impl PartsInserter {
     ) -> Result<()> {
         let mut part = self.table.rewrite_part(partition, self.indexes.clone()).with_threads(threads);
         part.write(rows)?;
-        let Some(part) = part.finish(Lineage::default())? else { return Ok(()) };
+        let Some(part) = part.finish(Lineage { level: self.level, ..Lineage::default() })? else {
+            return Ok(());
+        };
         complete(&part)?;
         self.made.push(part);
         Ok(())

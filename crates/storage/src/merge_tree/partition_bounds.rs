@@ -46,6 +46,13 @@ pub(super) fn may_be_within(
     })
 }
 
+/// The least and the greatest value of a column of the partition key in a part in memory.
+pub(super) fn of_column(part: &Part, block: &Block, columns: &[u32], id: u32) -> Option<(Value, Value)> {
+    let bounds = part.partition_bounds.get_or_init(|| bounds(part, block, columns));
+    let (_, least, greatest) = bounds.iter().find(|bound| bound.0 == id)?;
+    Some((least.clone(), greatest.clone()))
+}
+
 fn bounds(part: &Part, block: &Block, columns: &[u32]) -> PartitionBounds {
     let of_column = |&id: &u32| {
         let position = part.columns.position(id)?;

@@ -6,6 +6,7 @@ use super::definition::{Defaults, Definition};
 use super::inserter::PartsInserter;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
+use super::partition_bounds;
 use super::parts::{Claim, Parts, State};
 use super::projection::{ProjectionDefinition, ProjectionWriter};
 use super::rewrite::Rewrite;
@@ -19,7 +20,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_formats::input::Cast;
 use chalet_formats::{Format, TableStatistics};
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 use std::any::Any;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
@@ -280,6 +281,27 @@ impl MergeTree {
     pub(super) fn sample_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Result<Option<Sample>> {
         let request = ScanRequest { columns: columns.to_vec(), with_row_ids: true, ..ScanRequest::default() };
         PartsScan::new(parts, &self.definition, &request)?.sample().map(|block| Some(Sample::of(block)))
+    }
+
+    /// The columns that the partition key reads: where they are in the schema.
+    pub fn partition_columns(&self) -> Vec<usize> {
+        let columns = &self.definition.columns;
+        let ids = partition_bounds::partition_columns(&self.definition.keys.partition, columns);
+        let names =
+            columns.columns.iter().filter(|column| ids.contains(&column.id)).map(|column| &column.name);
+        names.filter_map(|name| self.definition.schema.index_of(name)).collect()
+    }
+
+    /// The least and the greatest value of a column of the partition key in a part, where they are known.
+    pub fn partition_bounds(&self, part: &Arc<Part>, column: usize) -> Option<(Value, Value)> {
+        let Some(block) = part.resident() else {
+            return self.statistics_of(vec![part.clone()], &[column])?.columns.pop()?.bounds;
+        };
+        let columns = &self.definition.columns;
+        let ids = partition_bounds::partition_columns(&self.definition.keys.partition, columns);
+        let name = &self.definition.schema.columns[column].name;
+        let id = columns.columns.iter().find(|known| known.name == *name)?.id;
+        partition_bounds::of_column(part, block, &ids, id)
     }
 
     /// A scan of some parts, as all others in the order of the parts.

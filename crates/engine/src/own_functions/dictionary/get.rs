@@ -1,13 +1,13 @@
 //! `dictGet` and its variants: attributes of keys.
 
-use super::lookup::{BASE, Keys, all_null, dictionary, exactly, range_values};
-use crate::dictionaries::loaded::Loaded;
+use super::lookup::{BASE, Keys, all_null, exactly, finder, range_values};
+use crate::dictionaries::definition::Definition;
+use crate::dictionaries::finder::{Finder, Found};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::vector::Struct;
 use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Record, Registry, ScalarFunction};
 use chalet_types::{DataType, TupleField, Value};
-use std::sync::Arc;
 
 /// What a key that is not there has.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ struct DictGet {
 }
 
 struct Lookup {
-    loaded: Arc<Loaded>,
+    finder: Finder,
     keys: Keys,
     attributes: Vec<usize>,
     /// The second argument is a tuple, and so the result.
@@ -41,7 +41,7 @@ struct Lookup {
 impl Lookup {
     /// The types of the attributes.
     fn types(&self) -> impl Iterator<Item = &DataType> {
-        self.attributes.iter().map(|index| &self.loaded.definition.attributes[*index].ty)
+        self.attributes.iter().map(|index| &self.finder.definition().attributes[*index].ty)
     }
 
     /// The type of a value, or of the tuple of all.
@@ -50,7 +50,7 @@ impl Lookup {
             return self.types().next().map_or(DataType::Nothing, ty);
         }
         let fields = self.attributes.iter().zip(self.types()).map(|(index, of)| TupleField {
-            name: Some(self.loaded.definition.attributes[*index].name.clone()),
+            name: Some(self.finder.definition().attributes[*index].name.clone()),
             ty: ty(of),
         });
         DataType::Tuple(fields.collect())
@@ -58,9 +58,9 @@ impl Lookup {
 }
 
 /// The attributes that the second argument names, and whether it is a tuple.
-fn attributes(name: &str, arg: &Argument, loaded: &Loaded) -> Result<(Vec<usize>, bool)> {
+fn attributes(name: &str, arg: &Argument, definition: &Definition) -> Result<(Vec<usize>, bool)> {
     let find = |attribute: &str| {
-        let found = loaded.definition.attribute(attribute);
+        let found = definition.attribute(attribute);
         found.ok_or_else(|| chalet_base::err!(BAD_ARGUMENTS, "No such attribute '{attribute}'"))
     };
     match &arg.constant {
@@ -93,9 +93,9 @@ impl DictGet {
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "Wrong argument count for function {name}"
         );
-        let loaded = dictionary(name, args, ctx)?;
-        let definition = loaded.definition.clone();
-        let (attributes, is_tuple) = attributes(name, &args[1], &loaded)?;
+        let finder = finder(name, args, ctx)?;
+        let definition = finder.definition().clone();
+        let (attributes, is_tuple) = attributes(name, &args[1], &definition)?;
         let mut next = 3;
         let range = match definition.range_type() {
             None => None,
@@ -139,14 +139,14 @@ impl DictGet {
             UNSUPPORTED_METHOD,
             "Function {name} support nullable key only for single dictionary attribute"
         );
-        Ok(Lookup { loaded, keys, attributes, is_tuple, range, default })
+        Ok(Lookup { finder, keys, attributes, is_tuple, range, default })
     }
 
     /// The values of the attributes of the call's keys.
     fn values(&self, call: &Call, lookup: &Lookup) -> Result<Vector> {
         let (keys, validity) = lookup.keys.vectors(call.vector(2), call.ctx)?;
-        let range = range_values(call, 3, lookup.range.as_ref(), &lookup.loaded.definition)?;
-        let rows = lookup.loaded.find(&keys, range.as_ref())?;
+        let range = range_values(call, 3, lookup.range.as_ref(), lookup.finder.definition())?;
+        let Found { loaded, rows } = lookup.finder.find(&keys, range.as_ref())?;
         let given = match &lookup.default {
             None => None,
             Some(from) => {
@@ -156,7 +156,7 @@ impl DictGet {
         };
         let mut fields = Vec::with_capacity(lookup.attributes.len());
         for (at, (&index, ty)) in lookup.attributes.iter().zip(lookup.types()).enumerate() {
-            let values = lookup.loaded.values(index);
+            let values = loaded.values(index);
             let given = given.as_ref().map(|given| match (&given.data, lookup.is_tuple) {
                 (Data::Struct(tuple), true) => tuple.fields[at].clone(),
                 _ => given.clone(),

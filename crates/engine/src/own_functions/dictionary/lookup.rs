@@ -3,12 +3,14 @@
 use super::super::session_view::OwnHost;
 use crate::dictionaries::attached::Attached;
 use crate::dictionaries::definition::Definition;
+use crate::dictionaries::finder::Finder;
 use crate::dictionaries::layout::KeyKind;
 use crate::dictionaries::loaded::Loaded;
 use chalet_base::{Result, bail, codes, ensure, err};
 use chalet_columns::{Data, Fixed, NullBuffer, Vector};
 use chalet_function_api::{Argument, Call, Context, Dictionaries, Nulls, Record, Volatility};
 use chalet_functions::conversion::cast::{Mode, Rules, check, convert};
+use chalet_storage::Table;
 use chalet_types::{DataType, Value};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -22,8 +24,22 @@ pub(super) const BASE: Record = Record {
     ..Record::DEFAULT
 };
 
-/// The dictionary that the first argument names, loaded.
+/// All rows of the dictionary that the first argument names.
 pub(super) fn dictionary(name: &str, args: &[Argument], ctx: &Context) -> Result<Arc<Loaded>> {
+    let table = named(name, args, ctx)?;
+    match table.as_any().downcast_ref::<Attached>() {
+        Some(attached) => attached.loaded(),
+        None => bail!(LOGICAL_ERROR, "{name} is given what is no dictionary"),
+    }
+}
+
+/// How rows of keys are found in the dictionary that the first argument names.
+pub(super) fn finder(name: &str, args: &[Argument], ctx: &Context) -> Result<Finder> {
+    Finder::new(&named(name, args, ctx)?)
+}
+
+/// The dictionary that the first argument names: an [`Attached`].
+fn named(name: &str, args: &[Argument], ctx: &Context) -> Result<Arc<dyn Table>> {
     let Some(written) = args[0].constant.as_ref().and_then(Value::as_str) else {
         let ty = &args[0].ty;
         bail!(
@@ -39,8 +55,10 @@ pub(super) fn dictionary(name: &str, args: &[Argument], ctx: &Context) -> Result
         _ => error,
     })?;
     // A table over a dictionary is none.
-    let attached = table.as_any().downcast_ref::<Attached>().filter(|attached| attached.is_whole());
-    attached.ok_or_else(missing)?.loaded()
+    match table.as_any().downcast_ref::<Attached>() {
+        Some(attached) if attached.is_whole() => Ok(table),
+        _ => Err(missing()),
+    }
 }
 
 /// An accurate cast: what the type cannot hold is an error.

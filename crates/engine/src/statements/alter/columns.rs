@@ -11,7 +11,7 @@ use crate::column_checks::{
 use crate::column_definitions::columns;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
-use crate::statements::create::{self, skip_index};
+use crate::statements::create::{self, skip_index, sorting_keys};
 use crate::stored_columns::{bind_stored, validate};
 use chalet_base::suggest::nearest;
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -288,11 +288,7 @@ impl Draft<'_> {
                 indexes::drop(&mut self.indexes, &name.name, *if_exists)
             }
             AlterCommand::ModifyOrderBy(items) => {
-                let key = |item: &ast::OrderItem| SortingKey {
-                    expr: item.expr.to_string().into(),
-                    descending: item.descending,
-                };
-                self.sorting = Some(items.iter().map(key).collect());
+                self.sorting = Some(sorting_keys(items));
                 Ok(())
             }
             AlterCommand::Statistics { action, if_exists, columns, types } => {
@@ -434,7 +430,16 @@ impl Draft<'_> {
         }
         defs.push(column.clone());
         let mut made = columns(&defs, self.ctx)?;
-        made.pop().ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))
+        let made = made.pop().ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))?;
+        // CREATE makes the type Nullable.
+        let is_null = made.default.as_ref().is_some_and(|(_, text)| text.eq_ignore_ascii_case("NULL"));
+        let ty = column.ty.as_ref().map(|ty| ty.text.parse::<DataType>()).transpose()?;
+        ensure!(
+            !is_null || ty.is_none_or(|ty| ty.is_nullable()),
+            CANNOT_CONVERT_TYPE,
+            "Cannot convert NULL to a non-nullable type: default expression and column type are incompatible"
+        );
+        Ok(made)
     }
 
     fn add(
@@ -565,7 +570,8 @@ impl Draft<'_> {
                 "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
                 "TTL" if schema.ttl.is_some() => schema.ttl = None,
                 "CODEC" if !schema.codec.is_empty() => schema.codec = "".into(),
-                "SETTINGS" if !schema.settings.is_empty() => schema.settings = "".into(),
+                // Nothing is missed where there were none.
+                "SETTINGS" => schema.settings = "".into(),
                 "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
                 other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
             }

@@ -32,8 +32,9 @@ mod ttl;
 use noted::Noted;
 use target::{merge_tree, uses};
 
-pub(crate) use mutation::{check_deletes, delete, update};
+pub(crate) use mutation::{check_deletes, check_updates, delete, update};
 pub(crate) use partitions::{Wanted, clone_rows, copied, wanted};
+pub(crate) use projection_modes::merges_projections;
 
 use crate::materialized;
 use crate::query_context::QueryContext;

@@ -39,6 +39,25 @@ pub(crate) fn check_deletes(name: &ast::ObjectName, ctx: &QueryContext) -> Resul
     Ok(())
 }
 
+/// Fails for tables that the UPDATE of SQL does not change, though ALTER TABLE does.
+pub(crate) fn check_updates(name: &ast::ObjectName, ctx: &QueryContext) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let Some(settings) = super::projection_modes::settings_of_table(name, ctx)? else { return Ok(()) };
+    if !table.as_any().is::<MergeTree>() {
+        return Ok(());
+    }
+    let needed = [("number", settings.keeps_block_number), ("offset", settings.keeps_block_offset)];
+    for (what, is_kept) in needed {
+        ensure!(
+            is_kept,
+            NOT_IMPLEMENTED,
+            "Lightweight updates are not supported. Lightweight updates are supported only for tables with materialized \
+             _block_{what} column. Run 'MODIFY SETTING enable_block_{what}_column = 1' command to enable it"
+        );
+    }
+    Ok(())
+}
+
 /// DELETE FROM, and the command of ALTER TABLE.
 pub(crate) fn delete(
     name: &ast::ObjectName,

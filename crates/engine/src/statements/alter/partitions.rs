@@ -39,11 +39,13 @@ impl Wanted {
     }
 }
 
-/// The parts that a statement means with a partition.
+/// The parts that a statement means with one partition.
 pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
     let constant = |expr: &ast::Expr| bind_constant(expr, ctx, &ctx.ids);
     Ok(match written {
-        ast::Partition::All => Wanted::All,
+        ast::Partition::All => {
+            bail!(SUPPORT_IS_DISABLED, "Only Support DROP/DETACH/ATTACH PARTITION ALL currently")
+        }
         ast::Partition::Id(expr) => {
             let value = constant(expr)?.value();
             Wanted::Partition(value.as_str().unwrap_or_default().to_string())
@@ -106,14 +108,18 @@ fn is_tuple(ty: &DataType) -> bool {
     matches!(ty, DataType::Tuple(_))
 }
 
-/// As [`wanted`], where a part may be meant in place of a partition.
+/// As [`wanted`], where a part may be meant in place of a partition, and all partitions.
 pub(super) fn wanted_parts(
     table: &MergeTree,
     part: bool,
     written: &ast::Partition,
     ctx: &QueryContext,
 ) -> Result<Wanted> {
-    if part { part_wanted(written, ctx) } else { wanted(table, written, ctx) }
+    match (part, written) {
+        (true, _) => part_wanted(written, ctx),
+        (false, ast::Partition::All) => Ok(Wanted::All),
+        (false, _) => wanted(table, written, ctx),
+    }
 }
 
 fn part_wanted(written: &ast::Partition, ctx: &QueryContext) -> Result<Wanted> {
@@ -193,7 +199,7 @@ pub(super) fn copy(
     let (target, source) = (existing(to, ctx)?.0, existing(from, ctx)?.0);
     let (target, source) = (merge_tree(&*target)?, merge_tree(&*source)?);
     check_alike(target, source)?;
-    let wanted = wanted(source, partition, ctx)?;
+    let wanted = wanted_parts(source, false, partition, ctx)?;
     let check = || ctx.control.check_with_interrupt();
     if how != Copy::Attach && Arc::ptr_eq(target.parts(), source.parts()) {
         // It is there already.

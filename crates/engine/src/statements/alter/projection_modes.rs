@@ -31,11 +31,22 @@ fn settings_of(entry: &Entry, ctx: &QueryContext) -> Result<MergeTreeSettings> {
     MergeTreeSettings::of(&create.storage.settings, ctx)
 }
 
+/// What a table that a statement names was given in SETTINGS; none of one that is not in the catalog.
+pub(super) fn settings_of_table(
+    name: &ast::ObjectName,
+    ctx: &QueryContext,
+) -> Result<Option<MergeTreeSettings>> {
+    let database = name.database.as_ref().map_or(&*ctx.state.database, |database| &database.name);
+    let entry = ctx.database.shared.catalog.find(database, &name.name.name);
+    entry.map(|entry| settings_of(&entry, ctx)).transpose()
+}
+
 /// Does the table say that DELETE FROM is allowed although it has projections?
 pub(super) fn are_rebuilt(name: &ast::ObjectName, ctx: &QueryContext) -> Result<bool> {
-    let database = name.database.as_ref().map_or(&*ctx.state.database, |database| &database.name);
-    match ctx.database.shared.catalog.find(database, &name.name.name) {
-        Some(entry) => Ok(settings_of(&entry, ctx)?.rebuilds_projections),
-        None => Ok(false),
-    }
+    Ok(settings_of_table(name, ctx)?.is_some_and(|settings| settings.rebuilds_projections))
+}
+
+/// Does the table say what becomes of its projections when a merge drops rows?
+pub(crate) fn merges_projections(name: &ast::ObjectName, ctx: &QueryContext) -> Result<bool> {
+    Ok(settings_of_table(name, ctx)?.is_some_and(|settings| settings.merges_projections))
 }

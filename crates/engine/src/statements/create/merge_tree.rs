@@ -11,6 +11,7 @@ use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
 use crate::stored_columns::{bind_stored, validate};
 use crate::tables;
+use crate::written_keys::written_keys;
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
@@ -175,13 +176,7 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
     let primary = primary.map(Primary::parts);
     let ascending = |expr: &String| SortingKey { expr: expr.as_str().into(), descending: false };
     let sorting: Vec<SortingKey> = match &written.order_by {
-        Some(items) => {
-            let key = |item: &ast::OrderItem| SortingKey {
-                expr: bare_expr(&item.expr).into(),
-                descending: item.descending,
-            };
-            items.iter().map(key).collect()
-        }
+        Some(items) => sorting_keys(items),
         None => primary.iter().flatten().map(ascending).collect(),
     };
     let n_primary = primary.as_ref().map_or(sorting.len(), Vec::len);
@@ -210,6 +205,12 @@ fn keys_of(primary: Option<&Primary>, written: &ast::Storage) -> Result<TableKey
         ttl: crate::merge_tree::ttl::shown(&written.ttl).into(),
         ..TableKeys::default()
     })
+}
+
+/// The keys of ORDER BY as a table has them.
+pub(crate) fn sorting_keys(items: &[ast::OrderItem]) -> Vec<SortingKey> {
+    let key = |(expr, descending)| SortingKey { expr: bare_expr(expr).into(), descending };
+    written_keys(items).into_iter().map(key).collect()
 }
 
 /// Fails for what is no key.

@@ -32,6 +32,9 @@ pub(crate) struct MergeTreeSettings {
     pub merges_projections: bool,
     /// May DELETE FROM change tables that have projections?
     pub rebuilds_projections: bool,
+    /// Do rows keep the number of the block that they came with, and their place in it?
+    pub keeps_block_number: bool,
+    pub keeps_block_offset: bool,
     pub of_table: TableSettings,
     /// May OPTIMIZE drop rows that say that they are deleted?
     pub cleanup: bool,
@@ -68,6 +71,8 @@ impl MergeTreeSettings {
             checks_sampling: true,
             merges_projections: false,
             rebuilds_projections: false,
+            keeps_block_number: false,
+            keeps_block_offset: false,
             of_table: TableSettings {
                 granularity: DEFAULT_GRANULARITY,
                 dedup_window: 0,
@@ -93,9 +98,8 @@ impl MergeTreeSettings {
                 GRANULARITY_BYTES => bytes = Some(number()),
                 LEAST_GRANULARITY_BYTES => least_bytes = number(),
                 "non_replicated_deduplication_window" => settings.of_table.dedup_window = rows(),
-                "enable_block_number_column" | "enable_block_offset_column" => {
-                    settings.of_table.keeps_blocks |= number() != 0
-                }
+                "enable_block_number_column" => settings.keeps_block_number = number() != 0,
+                "enable_block_offset_column" => settings.keeps_block_offset = number() != 0,
                 "allow_experimental_replacing_merge_with_cleanup" => settings.cleanup = number() != 0,
                 "allow_nullable_key" => settings.nullable_key = number() != 0,
                 "allow_floating_point_partition_key" => settings.float_partition_key = number() != 0,
@@ -113,6 +117,7 @@ impl MergeTreeSettings {
             }
             settings.shown.push(format!("{name} = {as_written}"));
         }
+        settings.of_table.keeps_blocks = settings.keeps_block_number || settings.keeps_block_offset;
         settings.of_table.is_adaptive = bytes != Some(0);
         if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
             ensure!(
