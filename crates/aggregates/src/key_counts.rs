@@ -78,6 +78,14 @@ impl<K: Key> Counts<K> {
         self.entry_at(key.hash(), key)
     }
 
+    /// Fetches into the cache where a key is looked for first.
+    #[inline(always)]
+    pub fn fetch(&self, key: K) {
+        if !self.slots.is_empty() {
+            fetch(&raw const self.slots[key.hash() as usize & (self.slots.len() - 1)]);
+        }
+    }
+
     /// Adds to the number of a key.
     pub fn add(&mut self, key: K, n: u64) {
         if n > 0 {

@@ -27,6 +27,16 @@ pub trait RowAggregate: Send + Sync + 'static {
     /// Adds one row of a block to a state.
     fn add(&self, state: &mut Self::State, input: &Self::Input<'_>, row: usize) -> Result<()>;
 
+    /// Does [`fetch`](Self::fetch) do something?
+    const FETCHES: bool = false;
+
+    /// Fetches into the cache what [`add`](Self::add) will read of a state for a row, which comes soon. Of states of many groups each
+    /// row would wait for memory otherwise.
+    #[inline(always)]
+    fn fetch(&self, state: &Self::State, input: &Self::Input<'_>, row: usize) {
+        let _ = (state, input, row);
+    }
+
     /// Adds rows of a block to one state. Aggregates override it for which a loop is faster than its turns.
     fn add_rows(
         &self,
@@ -75,6 +85,9 @@ pub trait RowAggregate: Send + Sync + 'static {
     }
 }
 
+/// Memory answers in the time of about so many rows.
+const ROWS_AHEAD: usize = 8;
+
 /// Makes an [`Aggregate`](crate::Aggregate) of a [`RowAggregate`].
 pub struct EachState<A: RowAggregate>(Arc<A>);
 
@@ -115,6 +128,11 @@ impl<A: RowAggregate> States for StateVec<A> {
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
         let input = self.aggregate.input(args)?;
         for (row, &group) in groups.iter().enumerate() {
+            if A::FETCHES
+                && let Some(&ahead) = groups.get(row + ROWS_AHEAD)
+            {
+                self.aggregate.fetch(&self.states[ahead as usize], &input, row + ROWS_AHEAD);
+            }
             self.aggregate.add(&mut self.states[group as usize], &input, row)?;
         }
         Ok(())

@@ -16,9 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a heavy state is divided into: enough that workers finish at about the same time, and that a part stays in the cache.
 const PARTS: usize = 64;
 
-/// A group of a run that holds as much as this on average is heavy. Where most do not, there are so many that the hash of their keys
-/// deals them out evenly.
-const HEAVY_GROUP_BYTES: usize = 64 << 10;
+/// Groups for each worker from which on the hash of their keys deals them out evenly enough, which costs less than taking them apart.
+const GROUPS_PER_WORKER: usize = 2;
 
 /// What is given to one task, which takes it away.
 struct Once<T>(Mutex<Option<T>>);
@@ -61,7 +60,7 @@ type Rest = Vec<(BoxedStates, Vec<u32>, Vec<u32>)>;
 
 impl Gathered {
     /// Would all workers have more to do here than where groups are dealt out by the hash of their keys?
-    pub fn is_for_all(&self) -> bool {
+    pub fn is_for_all(&self, n_workers: usize) -> bool {
         let (mut divisible, mut other) = (0, 0);
         let states = || self.runs.iter().flat_map(|run| &run.groups.states);
         for states in states() {
@@ -69,7 +68,7 @@ impl Gathered {
         }
         match self.n_groups() {
             n if n <= self.runs.len() => divisible > 0 || states().count() > self.runs.len(),
-            n => divisible / 4 > other && divisible / n > HEAVY_GROUP_BYTES,
+            n => divisible / 4 > other && n < self.runs.len() * n_workers * GROUPS_PER_WORKER,
         }
     }
 

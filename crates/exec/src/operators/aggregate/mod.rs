@@ -284,7 +284,7 @@ impl Sink for Aggregate {
         let is_divided =
             !gathered.spilled.is_empty() || gathered.runs.iter().any(|run| run.partitions.is_some());
         let is_heavy = n_runs > 1 && gathered.bytes() > HEAVY_BYTES;
-        let by_all = is_heavy && !is_divided && gathered.is_for_all();
+        let by_all = is_heavy && !is_divided && gathered.is_for_all(ctx.settings.max_threads);
         let is_large = n_runs > 1 && n_groups > MAX_LOCAL_GROUPS || is_heavy && n_groups > n_runs && !by_all;
         if is_divided || is_large && self.may_divide(ctx) {
             return Ok(Arc::new(self.partitioned(gathered, ctx)?));
