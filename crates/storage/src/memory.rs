@@ -2,12 +2,11 @@
 
 use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
-use crate::samples::{self, Sample};
+use crate::samples::{self, Sample, SampledColumns};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
 use chalet_columns::{Block, Column};
-use chalet_formats::statistics::{ColumnStatistics, TableStatistics};
+use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
@@ -20,10 +19,10 @@ pub struct MemoryTable {
     known: Mutex<Known>,
 }
 
-/// What samples said of the columns of one state of the rows, by their positions in the schema.
+/// What samples said of one state of the rows; columns by their positions in the schema.
 struct Known {
     blocks: Weak<[Block]>,
-    columns: HashMap<usize, ColumnStatistics>,
+    columns: Arc<SampledColumns>,
 }
 
 impl MemoryTable {
@@ -38,7 +37,7 @@ impl MemoryTable {
             engine,
             schema,
             blocks: Arc::new(RwLock::new(Arc::new([]))),
-            known: Mutex::new(Known { blocks: Weak::<[Block; 0]>::new(), columns: HashMap::default() }),
+            known: Mutex::new(Known { blocks: Weak::<[Block; 0]>::new(), columns: Arc::default() }),
         }
     }
 
@@ -54,18 +53,14 @@ impl MemoryTable {
         let positions = columns.iter().map(|column| stored.iter().position(|at| at == column));
         let positions: Vec<usize> = positions.collect::<Option<_>>()?;
         let all_rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
-        let mut rows = &samples::row_numbers(all_rows, all_rows)[..];
-        let (mut sampled, mut first) = (Vec::new(), 0);
-        for block in blocks {
-            let end = first + block.n_rows() as u64;
-            let (here, behind) = rows.split_at(rows.partition_point(|&row| row < end));
-            if !here.is_empty() {
-                let here: Vec<u32> = here.iter().map(|row| (row - first) as u32).collect();
-                let columns = positions.iter().map(|&at| block.column(at).clone()).collect();
-                sampled.push(Block::new(columns, block.n_rows()).gather(&here));
-            }
-            (rows, first) = (behind, end);
-        }
+        let sampled: Vec<Block> = samples::rows_of_pieces(blocks.iter().map(Block::n_rows), all_rows)
+            .into_iter()
+            .map(|(at, rows)| {
+                let rows: Vec<u32> = rows.into_iter().map(|row| row as u32).collect();
+                let columns = positions.iter().map(|&column| blocks[at].column(column).clone()).collect();
+                Block::new(columns, blocks[at].n_rows()).gather(&rows)
+            })
+            .collect();
         (!sampled.is_empty()).then(|| Block::concat(&sampled))
     }
 
@@ -111,25 +106,17 @@ impl Table for MemoryTable {
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let blocks = self.snapshot();
-        let rows: u64 = blocks.iter().map(|block| block.n_rows() as u64).sum();
-        let mut all = TableStatistics::of_rows(rows as f64, columns.len());
-        if rows < samples::MIN_ROWS {
-            return Some(all);
-        }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
         let now = Arc::downgrade(&blocks);
-        if !Weak::ptr_eq(&known.blocks, &now) {
-            *known = Known { blocks: now, columns: HashMap::default() };
-        }
-        for (column, statistics) in columns.iter().zip(&mut all.columns) {
-            if !known.columns.contains_key(column) {
-                let sample = self.sample_of(&blocks, &[*column]);
-                let found = sample.map(|block| samples::column_statistics(block.column(0), rows));
-                known.columns.insert(*column, found.unwrap_or_default());
+        let sampled = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if !Weak::ptr_eq(&known.blocks, &now) {
+                *known = Known { blocks: now, columns: Arc::default() };
             }
-            *statistics = known.columns[column].clone();
-        }
-        Some(all)
+            known.columns.clone()
+        };
+        let read = |column| Some(self.sample_of(&blocks, &[column])?.column(0).clone());
+        Some(sampled.statistics(rows, columns, read))
     }
 
     fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {

@@ -3,12 +3,11 @@
 //! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
 //! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
 
-use crate::samples::{self, Sample};
+use crate::samples::{self, Sample, SampledColumns};
 use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
-use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, RowMask, Vector};
-use chalet_formats::statistics::{ColumnStatistics, TableStatistics};
+use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
@@ -59,7 +58,7 @@ pub struct ReplacementTable {
     schema: TableSchema,
     n_columns: usize,
     /// What samples said of columns.
-    sampled: Mutex<HashMap<usize, ColumnStatistics>>,
+    sampled: SampledColumns,
 }
 
 impl ReplacementTable {
@@ -71,7 +70,12 @@ impl ReplacementTable {
         if columns.iter().all(|column| &*column.name != ROW_ID) {
             columns.push(ColumnSchema::virtual_column(ROW_ID, DataType::UInt64));
         }
-        ReplacementTable { source, schema: TableSchema::new(columns), n_columns, sampled: Mutex::default() }
+        ReplacementTable {
+            source,
+            schema: TableSchema::new(columns),
+            n_columns,
+            sampled: SampledColumns::default(),
+        }
     }
 
     /// Some rows of rows that are held, of these columns; `None` of streams, and where one of the columns is no column of the source.
@@ -82,17 +86,12 @@ impl ReplacementTable {
         }
         let Opened::Held(held) = self.source.open(columns, &[])? else { return Ok(None) };
         let positions: Vec<usize> = (0..columns.len()).collect();
-        let mut numbers = &samples::row_numbers(all_rows, all_rows)[..];
-        let (mut blocks, mut first) = (Vec::new(), 0);
-        for (run, n_rows) in held.runs().iter().enumerate() {
-            let end = first + *n_rows as u64;
-            let (here, behind) = numbers.split_at(numbers.partition_point(|&number| number < end));
-            for together in here.chunk_by(|a, b| a + 1 == *b) {
-                let start = (together[0] - first) as usize;
-                let read = held.read(run, start..start + together.len(), &positions)?;
-                blocks.push(Block::new(read, together.len()));
+        let mut blocks = Vec::new();
+        for (run, numbers) in samples::rows_of_pieces(held.runs().iter().copied(), all_rows) {
+            for together in numbers.chunk_by(|a, b| a + 1 == *b) {
+                let rows = together[0]..together[0] + together.len();
+                blocks.push(Block::new(held.read(run, rows, &positions)?, together.len()));
             }
-            (numbers, first) = (behind, end);
         }
         Ok((!blocks.is_empty()).then(|| Block::concat(&blocks)))
     }
@@ -131,21 +130,9 @@ impl Table for ReplacementTable {
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let rows = self.source.n_rows()?;
-        let mut all = TableStatistics::of_rows(rows as f64, columns.len());
-        if rows < samples::MIN_ROWS {
-            return Some(all);
-        }
-        let mut sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        for (column, statistics) in columns.iter().zip(&mut all.columns) {
-            if !sampled.contains_key(column) {
-                // An error is told by the scan that reads.
-                let sample = self.rows_of_sample(&[*column]).ok().flatten();
-                let found = sample.map(|block| samples::column_statistics(block.column(0), rows));
-                sampled.insert(*column, found.unwrap_or_default());
-            }
-            *statistics = sampled[column].clone();
-        }
-        Some(all)
+        // An error is told by the scan that reads.
+        let read = |column| Some(self.rows_of_sample(&[column]).ok()??.column(0).clone());
+        Some(self.sampled.statistics(rows, columns, read))
     }
 
     fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {

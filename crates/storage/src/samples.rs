@@ -9,11 +9,11 @@ use chalet_base::{Result, err};
 use chalet_columns::{Block, Column, Data};
 use chalet_formats::FileIdentity;
 use chalet_formats::input::FileScan;
-use chalet_formats::statistics::{ColumnStatistics, extrapolate_distinct};
+use chalet_formats::statistics::{ColumnStatistics, TableStatistics, extrapolate_distinct};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Of fewer rows nothing is found out: whatever the plan, they are read in no time.
-pub(crate) const MIN_ROWS: u64 = 10_000;
+const MIN_ROWS: u64 = 10_000;
 /// Rows of a run.
 const RUN_ROWS: u64 = 256;
 /// Of so many rows there is another run, within these numbers of runs.
@@ -42,6 +42,53 @@ impl Sample {
         });
         Sample { distinct: distinct.collect(), block }
     }
+}
+
+/// What samples said of columns of rows that stay as they are, by the numbers of the columns.
+#[derive(Default)]
+pub(crate) struct SampledColumns(Mutex<HashMap<usize, ColumnStatistics>>);
+
+impl SampledColumns {
+    /// Of some columns of so many rows. `read` reads the sample of one that nobody has asked about yet, under no lock.
+    pub fn statistics(
+        &self,
+        rows: u64,
+        columns: &[usize],
+        read: impl Fn(usize) -> Option<Column>,
+    ) -> TableStatistics {
+        let mut all = TableStatistics::of_rows(rows as f64, columns.len());
+        if rows < MIN_ROWS {
+            return all;
+        }
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (&column, statistics) in columns.iter().zip(&mut all.columns) {
+            let known = lock().get(&column).cloned();
+            *statistics = known.unwrap_or_else(|| {
+                let found = read(column).map(|sample| column_statistics(&sample, rows)).unwrap_or_default();
+                lock().insert(column, found.clone());
+                found
+            });
+        }
+        all
+    }
+}
+
+/// Which rows to read of rows that lie in pieces of these lengths: the number of a piece, and rows in it.
+pub(crate) fn rows_of_pieces(
+    lengths: impl Iterator<Item = usize>,
+    all_rows: u64,
+) -> Vec<(usize, Vec<usize>)> {
+    let numbers = row_numbers(all_rows, all_rows);
+    let (mut rest, mut first, mut found) = (&numbers[..], 0, Vec::new());
+    for (piece, length) in lengths.enumerate() {
+        let end = first + length as u64;
+        let (here, behind) = rest.split_at(rest.partition_point(|&number| number < end));
+        if !here.is_empty() {
+            found.push((piece, here.iter().map(|number| (number - first) as usize).collect()));
+        }
+        (rest, first) = (behind, end);
+    }
+    found
 }
 
 /// Which rows of a source to read: ascending numbers. `all_rows` are those of all sources together.
@@ -104,7 +151,7 @@ pub(crate) fn kept(
 
 /// What a sample of runs says of a column, where nobody counted its values: how many different ones `all_rows` have, and NULLs. Nothing of
 /// bounds, which only all rows know.
-pub(crate) fn column_statistics(sample: &Column, all_rows: u64) -> ColumnStatistics {
+fn column_statistics(sample: &Column, all_rows: u64) -> ColumnStatistics {
     let flat = sample.flat();
     let n_rows = flat.len();
     let is_null = |row: usize| flat.validity.as_ref().is_some_and(|nulls| nulls.is_null(row));

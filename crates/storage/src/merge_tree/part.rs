@@ -8,14 +8,14 @@ use super::partition_bounds::PartitionBounds;
 use super::projection::{PartProjections, ProjectionDefinition};
 use super::skip_index::{Granules, IndexWriters, Of, PartIndexes, SkipCondition};
 use crate::disk::{TableFolder, fs};
+use crate::samples::SampledColumns;
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
 use chalet_columns::Block;
 use chalet_formats::input::Verify;
-use chalet_formats::{Buffer, ColumnStatistics, Input};
+use chalet_formats::{Buffer, Input};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// What is known of a part without its rows.
@@ -81,7 +81,7 @@ pub struct Part {
     /// Of a part in memory, where they were asked for: the least and the greatest values of the columns of the partition key.
     pub(super) partition_bounds: std::sync::OnceLock<PartitionBounds>,
     /// Of a part in memory: what samples say of its columns, by their numbers in the block.
-    pub(super) sampled: Mutex<HashMap<usize, ColumnStatistics>>,
+    pub(super) sampled: SampledColumns,
     /// The column by which rows of a projection are sorted first.
     pub(super) sorted_by: Option<u32>,
 }
@@ -105,7 +105,7 @@ impl Part {
             indexes: PartIndexes::default(),
             partition_bounds: std::sync::OnceLock::new(),
             projections: PartProjections::default(),
-            sampled: Mutex::default(),
+            sampled: SampledColumns::default(),
             sorted_by: None,
         }
     }

@@ -270,23 +270,21 @@ impl Shared {
     /// What samples say of the columns of a part in memory.
     fn resident_statistics(&self, part: &Part, block: &Block) -> Option<TableStatistics> {
         let rows = part.info.rows;
-        let mut all = TableStatistics::of_rows(rows as f64, self.places.len());
-        if rows < samples::MIN_ROWS {
-            return Some(all);
-        }
         let layout = Layout::of(part, &self.places, &self.definition).ok()?;
-        let mut known = part.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        for (column, place) in self.places.iter().enumerate() {
-            let Place::Stored(_, ty) = place else { continue };
-            let Some(at) = layout.as_it_is(column, ty).map(|at| layout.wanted[at]) else { continue };
-            let of_column = known.entry(at).or_insert_with(|| {
-                let numbers = samples::row_numbers(rows, rows);
-                let numbers: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
-                samples::column_statistics(&block.column(at).gather(&numbers), rows)
-            });
-            all.columns[column] = of_column.clone();
-        }
-        Some(all)
+        let of_block = |(column, place): (usize, &Place)| match place {
+            Place::Stored(_, ty) => layout.as_it_is(column, ty).map(|at| layout.wanted[at]),
+            _ => None,
+        };
+        let positions: Vec<Option<usize>> = self.places.iter().enumerate().map(of_block).collect();
+        let asked: Vec<usize> = positions.iter().flatten().copied().collect();
+        let read = |at: usize| {
+            let numbers = samples::row_numbers(rows, rows);
+            let numbers: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
+            Some(block.column(at).gather(&numbers))
+        };
+        let mut known = part.sampled.statistics(rows, &asked, read).columns.into_iter();
+        let columns = positions.iter().map(|at| at.and_then(|_| known.next()).unwrap_or_default()).collect();
+        Some(TableStatistics { rows: rows as f64, columns })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
