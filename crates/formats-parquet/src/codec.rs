@@ -1,6 +1,6 @@
 //! Decompression of pages.
 
-use crate::snappy;
+use crate::snappy::{self, Content};
 use chalet_base::{Error, Result, bail, ensure, err, lz4};
 use parquet::basic::Compression;
 use std::io::Read;
@@ -11,9 +11,15 @@ fn broken(codec: &str, error: impl std::fmt::Display) -> Error {
 }
 
 /// Fills `out`, whose old content does not matter, with the `size` bytes that `bytes` expand to.
-pub fn decompress(codec: Compression, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+pub fn decompress(
+    codec: Compression,
+    bytes: &[u8],
+    size: usize,
+    content: Content,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     if codec == Compression::SNAPPY {
-        return snappy::decompress(bytes, size, out);
+        return snappy::decompress(bytes, size, content, out);
     }
     let no_memory = |_| err!(CANNOT_ALLOCATE_MEMORY, "Cannot allocate {size} bytes for a Parquet page");
     if codec == Compression::LZ4_RAW {

@@ -1,6 +1,7 @@
 //! The pages of a column chunk, one after the other; a page that is skipped is never decompressed.
 
 use crate::codec;
+use crate::snappy::Content;
 use crate::thrift::{PageHeader, PageKind, page_header};
 use arrow_buffer::Buffer;
 use chalet_base::{Result, ensure};
@@ -10,6 +11,7 @@ pub struct Pages {
     bytes: Buffer,
     at: usize,
     codec: Compression,
+    content: Content,
     verify_checksums: bool,
     /// A buffer of a page that is done with, for the next one.
     spare: Vec<u8>,
@@ -22,8 +24,8 @@ pub struct StoredPage {
 }
 
 impl Pages {
-    pub fn new(bytes: Buffer, codec: Compression, verify_checksums: bool) -> Pages {
-        Pages { bytes, at: 0, codec, verify_checksums, spare: Vec::new() }
+    pub fn new(bytes: Buffer, codec: Compression, content: Content, verify_checksums: bool) -> Pages {
+        Pages { bytes, at: 0, codec, content, verify_checksums, spare: Vec::new() }
     }
 
     /// The next dictionary or data page; `None` at the end of the chunk.
@@ -71,7 +73,7 @@ impl Pages {
             return Ok((head, rest));
         }
         let mut out = std::mem::take(&mut self.spare);
-        codec::decompress(self.codec, &rest, header.uncompressed - levels, &mut out)?;
+        codec::decompress(self.codec, &rest, header.uncompressed - levels, self.content, &mut out)?;
         Ok((head, Buffer::from_vec(out)))
     }
 

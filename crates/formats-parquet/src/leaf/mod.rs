@@ -17,6 +17,7 @@ mod values;
 use crate::ParquetFile;
 use crate::page::Pages;
 use crate::schema::{Conversion, Leaf};
+use crate::snappy::Content;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{BooleanBuffer, Column, Vector};
 use chalet_types::{I256, Physical};
@@ -62,8 +63,16 @@ pub fn reader(
         "Parquet column '{}' has {n_entries} values in a row group of {n_rows} rows",
         chunk.column_path().string()
     );
-    let pages =
-        Pages::new(file.chunk_bytes(group, leaf.index)?, chunk.compression(), file.verifies_checksums());
+    let content = match chunk.column_type() {
+        parquet::basic::Type::BYTE_ARRAY | parquet::basic::Type::FIXED_LEN_BYTE_ARRAY => Content::Bytes,
+        _ => Content::Numbers,
+    };
+    let pages = Pages::new(
+        file.chunk_bytes(group, leaf.index)?,
+        chunk.compression(),
+        content,
+        file.verifies_checksums(),
+    );
 
     fn boxed<K: Kind>(kind: K, leaf: &Leaf, pages: Pages) -> Result<Box<dyn LeafReader>> {
         Ok(Box::new(Stream::new(kind, leaf, pages, None)))
