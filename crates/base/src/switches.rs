@@ -22,15 +22,18 @@ pub enum Switch {
     FreeLists,
     /// Aggregates that depend on the order of rows are computed by all workers.
     OrderedRuns,
+    /// Integers of the right side of a join are picked from copies in fewer bytes.
+    NarrowCopies,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 5] = [
+const ALL: [(Switch, &str, bool); 6] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
     (Switch::FreeLists, "free-lists", false),
     (Switch::OrderedRuns, "ordered-runs", true),
+    (Switch::NarrowCopies, "narrow-copies", true),
 ];
 
 type States = [bool; ALL.len()];

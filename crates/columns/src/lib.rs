@@ -14,6 +14,7 @@
 //! - [`compare`]: row comparison
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`frame_of_reference`]: integers in few bytes, for temporary files
+//! - [`narrow`]: copies of integers in few bytes, for picking rows at random
 //! - [`interleave`]: rows of several blocks as one
 //! - [`variant`]: values of several types in one column
 //! - [`json`]: objects of JSON columns
@@ -31,6 +32,7 @@ pub mod frame_of_reference;
 pub mod interleave;
 pub mod json;
 pub mod keys;
+pub mod narrow;
 pub mod raw;
 pub mod row_mask;
 pub mod rows;

@@ -33,7 +33,7 @@ impl AsofValues {
             Values::Words(words) => rows.sort_by_key(|&row| words[row as usize]),
             Values::Vector(vector) => rows.sort_by(|&a, &b| vector.compare(a as usize, vector, b as usize)),
         });
-        let order = index.order(n_rows);
+        let order = index.all_rows(n_rows);
         let values = match values {
             Values::Words(words) => Values::Words(order.iter().map(|&row| words[row as usize]).collect()),
             other => other,

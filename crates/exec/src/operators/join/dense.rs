@@ -9,6 +9,7 @@ use crate::tasks::Team;
 use chalet_base::Result;
 use chalet_columns::{BooleanBuffer, Column};
 use chalet_types::DataType;
+use std::hint::select_unpredictable;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -21,8 +22,17 @@ pub(super) struct Dense {
     least: u64,
     /// The greatest distance and one.
     len: usize,
-    /// By distance: the row, or [`NO_ROW`]. Empty where keys are not unique: then the distance is the group.
-    rows: Vec<u32>,
+    places: Places,
+}
+
+/// What there is at each distance.
+enum Places {
+    /// The row, or [`NO_ROW`].
+    Rows(Vec<u32>),
+    /// Rows that are sorted by keys without a gap: the distance is the row.
+    Sorted,
+    /// Keys are not unique: the distance is the group.
+    Groups,
 }
 
 /// A range with more integers than this for each row is not worth an array.
@@ -57,13 +67,13 @@ impl Dense {
             let known = std::mem::replace(&mut rows[distance(row)], row as u32);
             known == NO_ROW
         });
-        let dense = |rows| Dense { layout: layout.clone(), bias, least, len, rows };
+        let dense = |places| Dense { layout: layout.clone(), bias, least, len, places };
         if is_unique {
-            return Some((dense(rows), Rows::Unique));
+            return Some((dense(Places::of(rows)), Rows::Unique));
         }
         let group = |row| if valid.value(row) { distance(row) as u32 } else { NO_GROUP };
         let groups: Vec<u32> = (0..n_rows).map(group).collect();
-        Some((dense(Vec::new()), Rows::lists(&groups, valid, len)))
+        Some((dense(Places::Groups), Rows::lists(&groups, valid, len)))
     }
 
     /// As [`of`](Self::of), by all of a team.
@@ -79,16 +89,29 @@ impl Dense {
         let words = Words { layout: layout.clone(), keys: keys.to_vec(), valid: valid.clone(), bias };
         let Some(extremes) = words.extremes(team)? else { return Ok(None) };
         let Some((least, len)) = range(extremes, valid.len()) else { return Ok(None) };
-        let dense = |rows| Dense { layout: layout.clone(), bias, least, len, rows };
+        let dense = |places| Dense { layout: layout.clone(), bias, least, len, places };
         Ok(Some(match words.unique_rows(least, len, team)? {
-            Some(rows) => (dense(rows), Rows::Unique),
-            None => (dense(Vec::new()), words.lists(least, len, team)?),
+            Some(rows) => (dense(Places::of(rows)), Rows::Unique),
+            None => (dense(Places::Groups), words.lists(least, len, team)?),
         }))
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.rows.len() * 4
+        match &self.places {
+            Places::Rows(rows) => rows.len() * 4,
+            Places::Sorted | Places::Groups => 0,
+        }
+    }
+
+    /// The row at a distance, or [`NO_ROW`], where keys are unique.
+    #[inline]
+    fn row(&self, distance: usize) -> u32 {
+        match &self.places {
+            Places::Rows(rows) => rows.get(distance).copied().unwrap_or(NO_ROW),
+            Places::Sorted if distance < self.len => distance as u32,
+            Places::Sorted | Places::Groups => NO_ROW,
+        }
     }
 
     /// The group of each key.
@@ -96,17 +119,23 @@ impl Dense {
         let words = self.layout.words(keys, n_rows).unwrap_or_default();
         let distance = |word: &u64| (word ^ self.bias).wrapping_sub(self.least) as usize;
         match rows {
+            // Whether a key is there cannot be predicted, but that it lies between the least and the greatest.
             Rows::Lists { starts, .. } => {
                 let group = |word: &u64| {
                     let group = distance(word);
-                    match starts.get(group..group.saturating_add(2)) {
-                        Some(&[start, end]) if start < end => group as u32,
-                        _ => NO_GROUP,
+                    if group >= self.len {
+                        return NO_GROUP;
                     }
+                    select_unpredictable(starts[group] < starts[group + 1], group as u32, NO_GROUP)
                 };
                 words.iter().map(group).collect()
             }
-            _ => words.iter().map(|word| self.rows.get(distance(word)).copied().unwrap_or(NO_ROW)).collect(),
+            _ => match &self.places {
+                Places::Rows(rows) => {
+                    words.iter().map(|word| rows.get(distance(word)).copied().unwrap_or(NO_ROW)).collect()
+                }
+                _ => words.iter().map(|word| self.row(distance(word))).collect(),
+            },
         }
     }
 
@@ -119,7 +148,7 @@ impl Dense {
     pub fn extreme_rows(&self, rows: &Rows) -> (u32, u32) {
         let row = |at: usize| match rows {
             Rows::Lists { starts, order } => order[starts[at] as usize],
-            _ => self.rows[at],
+            _ => self.row(at),
         };
         (row(0), row(self.len - 1))
     }
@@ -133,11 +162,16 @@ impl Dense {
                 let windows = starts[places.start..=places.end].windows(2).enumerate();
                 windows.fold(0, |bits, (at, window)| bits | bit(window[0] < window[1], at))
             }
-            _ => {
-                let rows = self.rows[places].iter().enumerate();
-                rows.fold(0, |bits, (at, &row)| bits | bit(row != NO_ROW, at))
-            }
+            _ => places.enumerate().fold(0, |bits, (at, place)| bits | bit(self.row(place) != NO_ROW, at)),
         }
+    }
+}
+
+impl Places {
+    /// Of rows by distance.
+    fn of(rows: Vec<u32>) -> Places {
+        let is_sorted = rows.iter().zip(0..).all(|(&row, at)| row == at);
+        if is_sorted { Places::Sorted } else { Places::Rows(rows) }
     }
 }
 

@@ -12,6 +12,7 @@ use chalet_base::events::{self, Event};
 use chalet_base::hash::fetch;
 use chalet_columns::{BooleanBuffer, Column};
 use chalet_types::DataType;
+use std::hint::select_unpredictable;
 use std::sync::Arc;
 
 /// The rows of a table by their keys.
@@ -36,6 +37,13 @@ pub enum Rows {
     Lists { starts: Vec<u32>, order: Vec<u32> },
     /// Rows of group `g`: `order[g..ends[g]]`, in the order of the table. So many groups.
     Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
+}
+
+/// Rows that lie side by side in an order.
+#[derive(Clone, Copy, Default)]
+pub struct Span {
+    pub start: u32,
+    pub len: u32,
 }
 
 /// Rows that are looked up between two questions whether to stop.
@@ -136,14 +144,14 @@ impl KeyIndex {
     }
 
     /// The rows of all keys, one key after the other.
-    pub fn order(&self, n_rows: usize) -> Vec<u32> {
+    pub fn all_rows(&self, n_rows: usize) -> Vec<u32> {
         match &self.rows {
             Rows::Unique => (0..n_rows as u32).collect(),
             Rows::Lists { order, .. } | Rows::Runs { order, .. } => order.clone(),
         }
     }
 
-    /// Where the rows of a group are in [`order`](Self::order).
+    /// Where the rows of a group are in [`all_rows`](Self::all_rows).
     pub fn places_of(&self, group: u32) -> std::ops::Range<usize> {
         match &self.rows {
             _ if group == NO_GROUP => 0..0,
@@ -177,6 +185,36 @@ impl KeyIndex {
         groups
     }
 
+    /// The rows of all groups, one group after the other; none where a group is a row.
+    pub fn order(&self) -> Option<&[u32]> {
+        match &self.rows {
+            Rows::Unique => None,
+            Rows::Lists { order, .. } | Rows::Runs { order, .. } => Some(order),
+        }
+    }
+
+    /// Where the rows of each of these groups are in [`order`](Self::order); they are fetched. No branch depends on the groups, so that the processor asks memory for many of them at once.
+    pub fn spans(&self, groups: &[u32], spans: &mut [Span]) {
+        fn each(groups: &[u32], spans: &mut [Span], order: &[u32], bounds: impl Fn(usize) -> (u32, u32)) {
+            for (span, &group) in spans.iter_mut().zip(groups) {
+                let is_none = group == NO_GROUP;
+                let (start, end) = bounds(select_unpredictable(is_none, 0, group as usize));
+                *span = Span { start, len: select_unpredictable(is_none, 0, end - start) };
+                fetch(order.as_ptr().wrapping_add(start as usize));
+            }
+        }
+        match &self.rows {
+            Rows::Unique => each(groups, spans, &[], |group| (group as u32, group as u32 + 1)),
+            Rows::Lists { starts, order } if starts.len() > 1 => {
+                each(groups, spans, order, |group| (starts[group], starts[group + 1]));
+            }
+            Rows::Runs { ends, order, .. } if !ends.is_empty() => {
+                each(groups, spans, order, |group| (group as u32, ends[group]));
+            }
+            _ => spans.fill(Span::default()),
+        }
+    }
+
     /// The rows of a group; none for [`NO_GROUP`].
     #[inline]
     pub fn rows_of<'a>(&'a self, group: &'a u32) -> &'a [u32] {
@@ -190,17 +228,6 @@ impl KeyIndex {
                 &order[starts[group] as usize..starts[group + 1] as usize]
             }
             Rows::Runs { ends, order, .. } => &order[*group as usize..ends[*group as usize] as usize],
-        }
-    }
-
-    /// Fetches what [`rows_of`](Self::rows_of) looks at first, for a group that is asked for soon.
-    #[inline]
-    pub fn prefetch(&self, group: u32) {
-        if let Rows::Runs { ends, order, .. } = &self.rows
-            && group != NO_GROUP
-        {
-            fetch(&raw const ends[group as usize]);
-            fetch(&raw const order[group as usize]);
         }
     }
 

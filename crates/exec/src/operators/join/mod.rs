@@ -3,6 +3,8 @@
 //! - [`table`]: the right side and the index of its keys; the sink that builds it
 //! - [`index`]: from keys to rows
 //! - [`dense`]: of integers that lie close together
+//! - [`pairs`]: left rows with all of their partners
+//! - [`narrow_copies`]: the right side in fewer bytes
 //! - [`asof`]: the nearest row of ASOF joins
 //! - [`range_index`]: the rows that meet inequalities
 //! - [`values`]: values that are compared often
@@ -14,6 +16,8 @@
 mod asof;
 mod dense;
 mod index;
+mod narrow_copies;
+mod pairs;
 mod partitioned;
 pub mod paste_join;
 pub mod probe;
@@ -25,16 +29,20 @@ mod values;
 pub use probe::{Probe, Residual};
 pub use table::{Build, BuildSpec, JoinTable};
 
-use chalet_columns::{Block, Column, Vector};
+use chalet_columns::{Column, Vector};
 use chalet_types::DataType;
 
 /// In place of a row number: there is no partner.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// Rows of a block, defaults of the given types where there is no row.
-pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType]) -> Vec<Column> {
+/// What `gather` makes of row numbers, defaults of the given types where there is no row.
+fn defaults_between(
+    rows: &[u32],
+    types: &[DataType],
+    gather: impl FnOnce(&[u32]) -> Vec<Column>,
+) -> Vec<Column> {
     if !rows.contains(&NO_ROW) {
-        return block.columns().iter().map(|c| c.gather(rows)).collect();
+        return gather(rows);
     }
     if rows.iter().all(|&r| r == NO_ROW) {
         return types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len())).collect();
@@ -51,10 +59,10 @@ pub(crate) fn gather_or_default(block: &Block, rows: &[u32], types: &[DataType])
         }
     });
     let places: Vec<u32> = places.collect();
-    let columns = block.columns().iter().zip(types);
+    let columns = gather(&found).into_iter().zip(types);
     columns
-        .map(|(column, ty)| {
-            let found = column.gather(&found).into_flat();
+        .map(|(found, ty)| {
+            let found = found.into_flat();
             Column::Flat(Vector::concat(&[&found, &Vector::fillers(ty, 1)]).gather(&places))
         })
         .collect()

@@ -2,11 +2,12 @@
 //! found no partner come after all others. Where the right side is on disk, so is the left: see
 //! [`partitioned`](super::partitioned).
 
+use super::NO_ROW;
 use super::asof::LeftValues;
+use super::pairs::Pairs;
 use super::partitioned::PartitionedJoin;
 use super::range_index::RangeIndex;
 use super::table::{BuildSpec, JoinTable, built, key_hashes, usable_keys};
-use super::{NO_ROW, gather_or_default};
 use crate::expression::Program;
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
@@ -101,6 +102,12 @@ impl Probe {
         one && self.residual.is_none()
     }
 
+    /// Does each left row come out with all of its partners, without another condition?
+    fn takes_all_pairs(&self) -> bool {
+        let is_left = matches!(self.kind, JoinKind::Inner | JoinKind::Cross | JoinKind::Left);
+        self.strictness == JoinStrictness::All && is_left && self.residual.is_none()
+    }
+
     /// Is every right row put out once at most, whatever else is asked of a pair?
     fn takes_right_rows_once(&self) -> bool {
         use JoinStrictness::{Anti, Any, Semi};
@@ -137,9 +144,9 @@ impl Probe {
     }
 
     /// Left rows beside their partners.
-    fn output(&self, table: &JoinTable, left: Block, partners: &[u32]) -> Block {
+    pub(super) fn output(&self, table: &JoinTable, left: Block, partners: &[u32]) -> Block {
         let mut columns = left.into_columns();
-        columns.extend(gather_or_default(&table.rows, partners, &self.right_types));
+        columns.extend(table.gather_or_default(partners, &self.right_types));
         Block::new(columns, partners.len())
     }
 
@@ -230,6 +237,13 @@ impl LeftBlock {
         if ranges.is_none() && probe.takes_right_rows_once() {
             return self.newly_found(probe, table);
         }
+        let keeps_left = probe.kind == JoinKind::Left;
+        if asof.is_none() && ranges.is_none() && probe.takes_all_pairs() {
+            probe.control.check_with_interrupt()?;
+            let mut pairs = Pairs::default();
+            *start = pairs.add_all(&table.index, groups, *start, probe.max_block_size, keeps_left);
+            return Ok((!pairs.left.is_empty()).then(|| pairs.output(probe, table, block)));
+        }
         while *start < block.n_rows() {
             probe.control.check_with_interrupt()?;
             let mut end = *start;
@@ -277,27 +291,9 @@ impl LeftBlock {
         if pairs.left.is_empty() {
             return Ok(None);
         }
-        let left = self.block.gather(&pairs.left);
-        Ok(Some(probe.output(table, left, &pairs.right)))
+        Ok(Some(pairs.output(probe, table, &self.block)))
     }
 }
-
-/// Row numbers of both sides, in step.
-#[derive(Default)]
-struct Pairs {
-    left: Vec<u32>,
-    right: Vec<u32>,
-}
-
-impl Pairs {
-    fn push(&mut self, left: usize, right: u32) {
-        self.left.push(left as u32);
-        self.right.push(right);
-    }
-}
-
-/// So many rows ahead of the one that is joined the places of its partners are fetched.
-const AHEAD: usize = 16;
 
 /// A run of left rows and what it is joined with.
 struct Run<'a> {
@@ -310,7 +306,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn join(&self, rows: std::ops::Range<usize>) -> Result<Option<Block>> {
+    fn join(&self, rows: Range<usize>) -> Result<Option<Block>> {
         use JoinKind::{Cross, Inner, Left};
         let probe = self.probe;
         if probe.strictness == JoinStrictness::All
@@ -318,28 +314,12 @@ impl Run<'_> {
             && !self.needs_check()
         {
             let pairs = self.all_pairs(rows, probe.kind == Left);
-            return Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)));
+            return Ok((!pairs.left.is_empty()).then(|| pairs.output(probe, self.table, self.block)));
         }
-        let mut candidates = Pairs::default();
-        for row in rows.clone() {
-            match (self.asof, &self.table.asof, self.probe.asof) {
-                (Some(left), Some(right), Some(op)) => {
-                    let index = &self.table.index;
-                    if let Some(right) = right.nearest(index, self.groups[row], op, left, row) {
-                        candidates.push(row, right);
-                    }
-                }
-                _ => self.add_candidates(row, &mut candidates),
-            }
-        }
+        let candidates = self.candidates(rows.clone());
         let candidates = if self.needs_check() { self.matching(candidates)? } else { candidates };
         let pairs = self.choose(candidates, rows);
-        Ok((!pairs.left.is_empty()).then(|| self.output(&pairs)))
-    }
-
-    fn output(&self, pairs: &Pairs) -> Block {
-        let left = self.block.gather(&pairs.left);
-        self.probe.output(self.table, left, &pairs.right)
+        Ok((!pairs.left.is_empty()).then(|| pairs.output(probe, self.table, self.block)))
     }
 
     /// Must the condition be asked about the candidates?
@@ -348,27 +328,48 @@ impl Run<'_> {
         self.probe.residual.is_some() && !is_met
     }
 
-    /// Adds the right rows that may be partners of a left row.
-    fn add_candidates(&self, row: usize, pairs: &mut Pairs) {
-        let before = pairs.right.len();
-        match self.ranges.zip(self.table.range.as_ref()) {
-            Some((ranges, index)) => index.rows(ranges[row].clone(), &mut pairs.right),
-            None => pairs.right.extend_from_slice(self.table.index.rows_of(&self.groups[row])),
+    /// The right rows that may be partners of left rows.
+    fn candidates(&self, rows: Range<usize>) -> Pairs {
+        let index = &self.table.index;
+        let mut pairs = Pairs::default();
+        match (self.asof, &self.table.asof, self.probe.asof, self.ranges) {
+            (Some(left), Some(right), Some(op), _) => {
+                for row in rows {
+                    let nearest = right.nearest(index, self.groups[row], op, left, row);
+                    nearest.into_iter().for_each(|right| pairs.push(row, right));
+                }
+            }
+            (_, _, _, Some(ranges)) => {
+                rows.for_each(|row| self.add_range(row, &ranges[row], &mut pairs));
+            }
+            _ => _ = pairs.add_all(index, &self.groups[..rows.end], rows.start, usize::MAX, false),
         }
-        pairs.left.resize(pairs.left.len() + pairs.right.len() - before, row as u32);
+        pairs
     }
 
-    /// Every left row with every one of its partners, and those without one beside none where they are kept.
-    fn all_pairs(&self, rows: std::ops::Range<usize>, keeps_left: bool) -> Pairs {
+    /// Adds the right rows that the range index has at these places as partners of a left row.
+    fn add_range(&self, row: usize, places: &Range<usize>, pairs: &mut Pairs) {
+        if let Some(index) = &self.table.range {
+            index.rows(places.clone(), &mut pairs.right);
+        }
+        pairs.left.resize(pairs.right.len(), row as u32);
+    }
+
+    /// Every left row with every one of its candidates, and those without one beside none where they are kept.
+    fn all_pairs(&self, rows: Range<usize>, keeps_left: bool) -> Pairs {
+        let found = self.candidates(rows.clone());
+        if !keeps_left {
+            return found;
+        }
         let mut pairs = Pairs::default();
-        let is_large = self.table.index.as_partitioned().is_some();
+        let mut next = 0;
         for row in rows {
-            if let Some(&ahead) = self.groups.get(row + AHEAD).filter(|_| is_large) {
-                self.table.index.prefetch(ahead);
+            let start = next;
+            while found.left.get(next).is_some_and(|&left| left as usize == row) {
+                next += 1;
             }
-            let before = pairs.left.len();
-            self.add_candidates(row, &mut pairs);
-            if pairs.left.len() == before && keeps_left {
+            found.right[start..next].iter().for_each(|&right| pairs.push(row, right));
+            if start == next {
                 pairs.push(row, NO_ROW);
             }
         }
@@ -389,7 +390,7 @@ impl Run<'_> {
     }
 
     /// What strictness and kind make of the matching pairs, which are in order of the left rows.
-    fn choose(&self, pairs: Pairs, rows: std::ops::Range<usize>) -> Pairs {
+    fn choose(&self, pairs: Pairs, rows: Range<usize>) -> Pairs {
         use JoinKind::{Full, Inner, Left, Right};
         use JoinStrictness::{All, Anti, Any, Asof, Semi};
         let (kind, strictness) = (self.probe.kind, self.probe.strictness);

@@ -79,7 +79,7 @@ impl RangeIndex {
         let (below, above) = (of(&spec.below), of(&spec.above));
         let first = below.as_ref().or(above.as_ref())?;
         index.each_list(|rows| rows.sort_by(|&a, &b| first.compare(a as usize, first, b as usize)));
-        let order = index.order(n_rows);
+        let order = index.all_rows(n_rows);
         let mut greatest: Vec<u32> = Vec::with_capacity(order.len());
         let mut is_monotonic = true;
         if let Some(above) = &above {

@@ -3,6 +3,7 @@
 
 use super::asof::AsofValues;
 use super::index::KeyIndex;
+use super::narrow_copies::NarrowCopies;
 use super::range_index::{RangeIndex, RangeSpec};
 use crate::ExecContext;
 use crate::control::QueryControl;
@@ -63,6 +64,7 @@ pub(crate) fn key_hashes(keys: &Program, null_safe: &[bool], block: &Block) -> R
 pub struct JoinTable {
     /// All rows, none where they are on disk.
     pub rows: Block,
+    narrow: NarrowCopies,
     /// The rows on disk, until they are joined.
     spilled: Option<Mutex<Vec<PartitionWriter>>>,
     /// Rows of equal keys are in the right side's order (by ASOF value with one).
@@ -89,6 +91,11 @@ impl JoinTable {
     pub(crate) fn take_partitions(&self) -> Vec<Partition> {
         let Some(spilled) = &self.spilled else { return Vec::new() };
         partitions(std::mem::take(&mut *spilled.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Right rows, defaults of the given types where there is none.
+    pub fn gather_or_default(&self, rows: &[u32], types: &[DataType]) -> Vec<Column> {
+        self.narrow.gather(&self.rows, rows, types)
     }
 
     /// Right rows that no left row has found, with defaults of the given types in place of the left columns.
@@ -259,7 +266,8 @@ impl BuildSpec {
             asof.as_ref().map_or(0, AsofValues::memory) + range.as_ref().map_or(0, RangeIndex::memory);
         memory.grow(index.memory() + n_rows + searched)?;
         let used = (0..n_rows).map(|_| AtomicBool::new(false)).collect();
-        Ok(JoinTable { rows, spilled: None, index, asof, range, used, _memory: memory })
+        let narrow = NarrowCopies::new(memory.tracker().clone());
+        Ok(JoinTable { rows, narrow, spilled: None, index, asof, range, used, _memory: memory })
     }
 
     /// The table of the rows of a partition.

@@ -1,0 +1,75 @@
+//! The right side in fewer bytes: integers as distances from the least. Rows are picked from it at random, so that what counts is how
+//! much of a column the caches hold. The copies are made by whoever picks, once enough rows were picked to pay for it.
+
+use super::defaults_between;
+use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
+use chalet_columns::narrow::Narrow;
+use chalet_columns::{Block, Column};
+use chalet_memory::{Reservation, Tracker};
+use chalet_types::DataType;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+/// The narrow copies of the columns of one block.
+pub(super) struct NarrowCopies {
+    /// Rows that were picked so far.
+    picked: AtomicUsize,
+    /// Whether somebody has begun to make the copies.
+    is_begun: AtomicBool,
+    /// In the order of the columns, none where a copy would not help.
+    copies: OnceLock<(Vec<Option<Narrow>>, Reservation)>,
+    memory: Arc<Tracker>,
+}
+
+/// Columns of fewer rows are found in the caches as they are.
+const LEAST_ROWS: usize = 1 << 17;
+
+/// A copy is made when one in so many rows was picked.
+const ROWS_PER_PICK: usize = 8;
+
+impl NarrowCopies {
+    pub fn new(memory: Arc<Tracker>) -> NarrowCopies {
+        NarrowCopies {
+            picked: AtomicUsize::new(0),
+            is_begun: AtomicBool::new(false),
+            copies: OnceLock::new(),
+            memory,
+        }
+    }
+
+    /// Rows of the block that this belongs to, defaults of the given types where there is no row.
+    pub fn gather(&self, block: &Block, rows: &[u32], types: &[DataType]) -> Vec<Column> {
+        defaults_between(rows, types, |rows| self.pick(block, rows))
+    }
+
+    fn pick(&self, block: &Block, rows: &[u32]) -> Vec<Column> {
+        let of_column = |at: usize| self.copies.get().and_then(|(copies, _)| copies[at].as_ref());
+        let pick = |(at, column): (usize, &Column)| match of_column(at) {
+            Some(narrow) => Column::Flat(narrow.gather(rows)),
+            None => column.gather(rows),
+        };
+        if block.n_rows() >= LEAST_ROWS && self.copies.get().is_none() {
+            let picked = self.picked.fetch_add(rows.len(), Relaxed) + rows.len();
+            if picked >= block.n_rows() / ROWS_PER_PICK && !self.is_begun.swap(true, Relaxed) {
+                self.make(block);
+            }
+        }
+        block.columns().iter().enumerate().map(pick).collect()
+    }
+
+    /// Makes the copies; others pick from the columns meanwhile. Where there is no memory for them there are none.
+    fn make(&self, block: &Block) {
+        let mut memory = Reservation::new(self.memory.clone());
+        let mut copy = |column: &Column| {
+            let Column::Flat(vector) = column else { return None };
+            let narrow = Narrow::of(vector)?;
+            memory.grow(narrow.memory()).ok()?;
+            events::count(Event::NarrowJoinCopies);
+            Some(narrow)
+        };
+        let is_on = switches::is_on(Switch::NarrowCopies);
+        let copies = block.columns().iter().map(|column| if is_on { copy(column) } else { None }).collect();
+        let _ = self.copies.set((copies, memory));
+    }
+}
