@@ -103,6 +103,7 @@ events! {
     PartialAggregationGroups: "Rows that they put out",
     SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
+    BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",
     NarrowJoinCopies: "Columns of right sides of joins that were copied in fewer bytes, because many rows were picked from them",
     RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
     RuntimeFilterBlocksProcessed: "Blocks that such filters tested",

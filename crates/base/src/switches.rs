@@ -24,16 +24,19 @@ pub enum Switch {
     OrderedRuns,
     /// Integers of the right side of a join are picked from copies in fewer bytes.
     NarrowCopies,
+    /// Keys of several dictionaries are grouped by their codes.
+    CodedKeys,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 6] = [
+const ALL: [(Switch, &str, bool); 7] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
     (Switch::FreeLists, "free-lists", false),
     (Switch::OrderedRuns, "ordered-runs", true),
     (Switch::NarrowCopies, "narrow-copies", true),
+    (Switch::CodedKeys, "coded-keys", true),
 ];
 
 type States = [bool; ALL.len()];

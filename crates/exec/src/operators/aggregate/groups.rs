@@ -1,9 +1,10 @@
 //! The groups that one worker knows, and their states.
 
 use super::Call;
-use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP, Store};
+use super::coded_keys::CodedKeys;
+use crate::hash_table::{GroupTable, KeyLayout, Store};
 use chalet_base::Result;
-use chalet_columns::{Block, Buf, Column, Data, Vector};
+use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::States;
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(super) struct Groups {
     pub insert_strategy: InsertStrategy,
     /// The arguments of rows that were appended and have no states, block by block.
     pending_args: Vec<Vec<Vec<Vector>>>,
-    dictionary: Option<Dictionary>,
+    coded_keys: Option<CodedKeys>,
     /// Added since groups were last partitioned, and how many of them by the code of a dictionary.
     rows: usize,
     rows_by_code: usize,
@@ -40,28 +41,6 @@ pub(super) enum Held<T> {
     Rows(Vec<Vec<T>>),
 }
 
-/// The groups of the values of a dictionary that blocks share.
-struct Dictionary {
-    /// Held, so that no other dictionary can come to lie at the same place.
-    values: Vector,
-    /// By code; [`NO_GROUP`] where the code has not come yet.
-    groups: Vec<u32>,
-}
-
-impl Dictionary {
-    fn is_of(&self, values: &Vector) -> bool {
-        match (&self.values.data, &values.data) {
-            (Data::Str(a), Data::Str(b)) => {
-                std::ptr::eq(a.views().as_ptr(), b.views().as_ptr()) && a.len() == b.len()
-            }
-            _ => false,
-        }
-    }
-}
-
-/// A dictionary with more values per row than this is not worth an array over its codes.
-const MAX_CODES_PER_ROW: usize = 16;
-
 impl Groups {
     /// No groups yet.
     pub fn new(layout: &Arc<KeyLayout>, calls: &Arc<[Call]>) -> Groups {
@@ -81,7 +60,7 @@ impl Groups {
             any_rows: false,
             insert_strategy: InsertStrategy::LookUp,
             pending_args: Vec::new(),
-            dictionary: None,
+            coded_keys: None,
             rows: 0,
             rows_by_code: 0,
         }
@@ -136,10 +115,8 @@ impl Groups {
             return Ok(());
         }
         let groups = match (self.insert_strategy, keys) {
-            (InsertStrategy::LookUp, [Column::Dict { codes, values }])
-                if values.len() <= n_rows * MAX_CODES_PER_ROW && !self.table.is_unnumbered() =>
-            {
-                self.groups_of_codes(codes, values)
+            (InsertStrategy::LookUp, _) if !self.table.is_unnumbered() && CodedKeys::pay(keys, n_rows) => {
+                self.groups_of_codes(keys, n_rows)
             }
             (InsertStrategy::LookUp, _) if self.calls.is_empty() => {
                 self.table.add(keys, n_rows);
@@ -168,30 +145,22 @@ impl Groups {
         }
     }
 
-    /// Looks each value of a dictionary up once.
-    fn groups_of_codes(&mut self, codes: &Buf<u32>, values: &Vector) -> Vec<u32> {
-        let mut known = match self.dictionary.take() {
-            Some(known) if known.is_of(values) => known,
-            _ => Dictionary { values: values.clone(), groups: vec![NO_GROUP; values.len()] },
+    /// Looks each combination of dictionary values up once.
+    fn groups_of_codes(&mut self, keys: &[Column], n_rows: usize) -> Vec<u32> {
+        let mut known = match self.coded_keys.take() {
+            Some(known) if known.are_of(keys) => known,
+            _ => CodedKeys::new(keys),
         };
-        /// The code came in this block for the first time.
-        const PENDING: u32 = NO_GROUP - 1;
-        let mut fresh: Vec<u32> = Vec::new();
-        for &code in &codes[..] {
-            let group = &mut known.groups[code as usize];
-            if *group == NO_GROUP {
-                *group = PENDING;
-                fresh.push(code);
-            }
-        }
+        let table = &mut self.table;
+        let mut n_fresh = 0;
+        let groups = known.groups(keys, n_rows, |fresh| {
+            n_fresh = fresh.len();
+            let some: Vec<Column> = keys.iter().map(|key| key.gather(fresh)).collect();
+            table.groups(&some, fresh.len())
+        });
         // The table counts those that it looks up.
-        self.rows_by_code += codes.len() - fresh.len();
-        if !fresh.is_empty() {
-            let groups = self.table.groups(&[Column::Flat(values.gather(&fresh))], fresh.len());
-            fresh.iter().zip(groups).for_each(|(&code, group)| known.groups[code as usize] = group);
-        }
-        let groups = codes.iter().map(|&code| known.groups[code as usize]).collect();
-        self.dictionary = Some(known);
+        self.rows_by_code += n_rows - n_fresh;
+        self.coded_keys = Some(known);
         groups
     }
 
@@ -244,7 +213,7 @@ impl Groups {
 
     /// Forgets all groups, and gives their keys and what belongs to them.
     pub fn take(&mut self) -> (Store, Held<Vector>) {
-        self.dictionary = None;
+        self.coded_keys = None;
         (self.rows, self.rows_by_code) = (0, 0);
         let n = self.len();
         let keys = self.table.take();
@@ -274,10 +243,10 @@ impl Groups {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        let dictionary = self.dictionary.as_ref().map_or(0, |d| d.groups.capacity() * 4);
+        let coded_keys = self.coded_keys.as_ref().map_or(0, CodedKeys::memory);
         let pending_args = self.pending_args.iter().flatten().flatten().map(Vector::memory).sum::<usize>();
         self.table.memory()
-            + dictionary
+            + coded_keys
             + pending_args
             + self.states.iter().map(|s| s.memory()).sum::<usize>()
     }

@@ -6,6 +6,7 @@
 //! without pre-aggregation, each on its own or in runs of neighbours with equal keys.
 //!
 //! - [`groups`]: the table of a worker and its states
+//! - [`coded_keys`]: keys that are codes of dictionaries
 //! - [`group_limit`]: GROUP BY with a LIMIT and no order
 //! - [`partial`]: groups that are grouped again above, after a join or by grouping sets
 //! - [`partitions`]: the partitioned groups of a worker
@@ -15,6 +16,7 @@
 //! - [`runs`]: what keeps the order of rows where it matters
 //! - [`totals`]: WITH TOTALS
 
+mod coded_keys;
 mod group_limit;
 mod groups;
 mod heavy;
