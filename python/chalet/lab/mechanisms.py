@@ -189,6 +189,20 @@ MECHANISMS = (
         "RuntimeFiltersCreated",
         enable_join_runtime_filters=0,
     ),
+    by_switch(
+        "narrow-copies",
+        "integers of the right side of a join picked from copies in fewer bytes",
+        "narrow-copies",
+        "SELECT sum(v), sum(w) FROM t JOIN (SELECT toUInt32(number) AS user, number % 77 AS w FROM numbers(1000000)) AS small USING user",
+        "NarrowJoinCopies",
+    ),
+    by_switch(
+        "coded-keys",
+        "keys of several dictionaries grouped by their codes",
+        "coded-keys",
+        "SELECT a, b, sum(v) FROM (SELECT toLowCardinality(toString(user % 5)) AS a, toLowCardinality(toString(k % 3)) AS b, v FROM t) GROUP BY a, b",
+        "BlocksGroupedByCodes",
+    ),
     by_settings(
         "shared-common-tables",
         "a common table expression that is read twice, run once",
