@@ -65,8 +65,9 @@ impl ToType {
     fn takes_scale(&self) -> bool {
         match self.target {
             Target::Decimal(_) | Target::FixedString => true,
-            // The scale of timestamps may be left out where failures are caught.
-            Target::DateTime64 | Target::Time64 => self.failure == Failure::Throw,
+            // The scale of timestamps may be left out where failures become zero or NULL.
+            Target::DateTime64 => matches!(self.failure, Failure::Throw | Failure::Default),
+            Target::Time64 => self.failure == Failure::Throw,
             _ => false,
         }
     }
@@ -106,6 +107,14 @@ impl ToType {
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "An incorrect number of arguments was specified for function '{name}'. Expected 1 argument, got 2 arguments"
         );
+        if let (true, Some(arg)) = (optional_scale, args.get(1)) {
+            ensure!(
+                arg.ty.is_integer(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const UInt8, got: {}",
+                arg.ty
+            );
+        }
         let integer = |arg: &Argument| arg.ty.is_integer().then(|| arg.constant.as_ref()?.as_i64()).flatten();
         let mut rest = 1;
         let mut number = None;
@@ -265,9 +274,6 @@ impl ScalarFunction for ToType {
             Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
             Failure::Zero | Failure::Null => {}
             Failure::Default => {
-                check(from.without_nullable(), &plan.to)
-                    .or_else(|e| if null_instead(from, &plan.to) { Ok(()) } else { Err(e) })
-                    .map_err(|e| self.refused(e, from))?;
                 if let Some(default) = args.get(plan.default) {
                     ensure!(
                         default.ty == result,
@@ -276,6 +282,9 @@ impl ScalarFunction for ToType {
                         default.ty
                     );
                 }
+                check(from.without_nullable(), &plan.to)
+                    .or_else(|e| if null_instead(from, &plan.to) { Ok(()) } else { Err(e) })
+                    .map_err(|e| self.refused(e, from))?;
             }
         }
         Ok(Bound::with_state(result, plan))

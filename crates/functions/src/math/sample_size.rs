@@ -21,7 +21,7 @@ fn floats_named(names: &[&str]) -> DataType {
     DataType::Tuple(names.iter().map(field).collect())
 }
 
-/// Of the named arguments, only the first may differ from row to row.
+/// Of the named arguments, the last three may not differ from row to row.
 fn bind(name: &str, args: &[Argument], names: &[&str], floats_only: bool) -> Result<Bound> {
     check_arity(name, args.len(), names.len()..=names.len())?;
     for (index, arg) in args.iter().enumerate() {
@@ -38,7 +38,7 @@ fn bind(name: &str, args: &[Argument], names: &[&str], floats_only: bool) -> Res
             arg.ty
         );
     }
-    if let Some(index) = (1..args.len()).find(|index| args[*index].constant.is_none()) {
+    if let Some(index) = (args.len() - 3..args.len()).find(|index| args[*index].constant.is_none()) {
         bail!(ILLEGAL_COLUMN, "Argument at index {index} for function {name} must be constant");
     }
     Ok(floats_named(&["minimum_sample_size", "detect_range_lower", "detect_range_upper"]).into())
