@@ -26,7 +26,11 @@ LIMITS = [
 # TIMEOUT_EXCEEDED, MEMORY_LIMIT_EXCEEDED, TOO_MANY_ROWS, ...: how far a statement gets before a limit is nobody's dialect.
 RESOURCES = {158, 159, 160, 173, 241, 307, 396}
 # What the kernel refuses and ours answers, by docs/differences.md.
-BEYOND = re.compile(r"Cannot determine join keys|Convert overflow: while executing 'FUNCTION \w*in\(", re.I)
+BEYOND = re.compile(
+    r"Cannot determine join keys|Convert overflow: while executing 'FUNCTION \w*in\("
+    # Functions of text take a FixedString.
+    r"|(illegal type:?|got:?|support|column of type) (Nullable\()?FixedString\b", re.I
+)
 PANIC = re.compile(r"panicked|attempt to (?!alloc)|index out of bounds|LOGICAL_ERROR")
 
 

@@ -124,6 +124,11 @@ impl AggregateFunction for MappedArrays {
             return Err(crate::check::illegal_type(name, &arrays[0]));
         }
         ensure!(
+            args.len() != 1 || form == Form::Tuple,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "When function {name} gets one argument it must be a tuple"
+        );
+        ensure!(
             arrays.len() >= 2,
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "Aggregate function {name} requires at least two arguments of Array type or one argument of tuple of two arrays"

@@ -207,8 +207,11 @@ impl SelectBinder<'_> {
                     );
                 }
                 let negated = lower.contains("notin") || lower.contains("notnullin");
-                let null_in = lower.contains("nullin");
-                self.in_operator(&call.args[0], &call.args[1], negated, null_in)?
+                if lower.contains("nullin") && !self.query.env.settings().transform_null_in {
+                    self.null_in(&call.args[0], &call.args[1], negated)?
+                } else {
+                    self.in_operator(&call.args[0], &call.args[1], negated)?
+                }
             }
             "in" | "notin" | "globalin" | "globalnotin" | "nullin" | "notnullin" | "globalnullin"
             | "globalnotnullin" => {

@@ -10,14 +10,8 @@ use chalet_types::{DataType, Value, supertype};
 use std::sync::{Arc, OnceLock};
 
 impl SelectBinder<'_> {
-    pub(crate) fn in_operator(
-        &mut self,
-        left: &ast::Expr,
-        right: &ast::Expr,
-        negated: bool,
-        null_in: bool,
-    ) -> Result<Expr> {
-        let null_in = null_in || self.query.env.settings().transform_null_in;
+    pub(crate) fn in_operator(&mut self, left: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Expr> {
+        let null_in = self.query.env.settings().transform_null_in;
         let left = self.expr(left)?;
         if matches!(left.ty().bare(), DataType::Tuple(fields) if fields.is_empty()) {
             // There is one empty tuple.
@@ -55,6 +49,15 @@ impl SelectBinder<'_> {
             return self.in_constants(left, &literals, negated, null_in);
         }
         self.in_expressions(left, elements, negated, null_in)
+    }
+
+    /// `nullIn` without the setting that makes NULL a value: sets hold no NULL then, and what is NULL is not found.
+    pub(crate) fn null_in(&mut self, left: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Expr> {
+        let env = self.query.env;
+        let found = self.in_operator(left, right, false)?;
+        let found = make_call(env, "ifNull", vec![found, Expr::literal(&Value::UInt(0), DataType::UInt8)?])?;
+        let found = cast(env, found, &DataType::UInt8)?;
+        if negated { make_call(env, "not", vec![found]) } else { Ok(found) }
     }
 
     /// IN over a list of which something is not constant: compares with each element.

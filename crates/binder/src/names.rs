@@ -2,7 +2,8 @@
 
 use crate::query::{Cte, QueryBinder};
 use crate::select::{Item, SelectBinder};
-use chalet_syntax::ast::{Expr, ExprKind, Ident, Literal, Query, Select, Span, TableKind, WithItem};
+use chalet_function_api::Volatility;
+use chalet_syntax::ast::{Call, Expr, ExprKind, Ident, Literal, Query, Select, Span, TableKind, WithItem};
 use chalet_syntax::{column_name, visit};
 use std::rc::Rc;
 
@@ -34,7 +35,10 @@ impl SelectBinder<'_> {
             ExprKind::Identifier(parts) if parts.len() > 1 => self.shorten(parts),
             // `count(*)` counts rows, whatever the columns are.
             ExprKind::Call(call) if call.counts_rows() => {}
-            ExprKind::Call(call) => self.spell_out(&mut call.args),
+            ExprKind::Call(call) => {
+                self.spell_out(&mut call.args);
+                self.hide_secrets(call);
+            }
             ExprKind::Lambda { body, .. } => {
                 if let Some([name]) = self.matcher_names(body).as_deref() {
                     **body = identifier(name);
@@ -60,6 +64,40 @@ impl SelectBinder<'_> {
                 None => args.push(arg),
             }
         }
+    }
+
+    /// Numbers in the place of constants that a function keeps secret.
+    fn hide_secrets(&self, call: &mut Call) {
+        let function = self.query.env.registry().called(&call.name);
+        let Some(first) = function.and_then(|function| function.record().secret_from) else { return };
+        for arg in call.args.iter_mut().skip(first).filter(|arg| is_constant(arg)) {
+            let shown = match self.is_folded(arg) {
+                true => format!("[HIDDEN id: {}]", self.query.shared.secret(column_name(arg))),
+                false => {
+                    // What it is made of is numbered all the same.
+                    if let ExprKind::Call(call) = &arg.kind {
+                        call.args.iter().for_each(|part| {
+                            self.query.shared.secret(column_name(part));
+                        });
+                    }
+                    "[HIDDEN]".to_string()
+                }
+            };
+            *arg = identifier(&shown);
+        }
+    }
+
+    /// Is an expression of literals a constant, once its functions are called?
+    fn is_folded(&self, expr: &Expr) -> bool {
+        let mut folded = true;
+        visit::walk(expr, &mut |e| {
+            if let ExprKind::Call(call) = &e.kind {
+                let function = self.query.env.registry().called(&call.name);
+                folded &= function.is_none_or(|f| f.record().volatility != Volatility::PerRow);
+            }
+            folded
+        });
+        folded
     }
 
     /// Takes the table away from the front of a column, unless the column alone means something else.
@@ -158,6 +196,21 @@ fn n_in_clauses(select: &Select, ctes: Option<&Rc<Cte>>) -> u32 {
 /// Where an expression stands in the text.
 pub(crate) fn place(span: Span) -> (u32, u32) {
     (span.start, span.end)
+}
+
+/// Made of literals alone?
+fn is_constant(expr: &Expr) -> bool {
+    let mut constant = true;
+    visit::walk(expr, &mut |e| {
+        let hidden = |parts: &[Ident]| parts.iter().any(|part| part.name.starts_with("[HIDDEN id"));
+        constant &= match &e.kind {
+            ExprKind::Literal(_) | ExprKind::Call(_) => true,
+            ExprKind::Identifier(parts) => hidden(parts),
+            _ => false,
+        };
+        constant
+    });
+    constant
 }
 
 fn identifier(name: &str) -> Expr {

@@ -26,6 +26,8 @@ struct Known {
     sets: HashMap<(String, Vec<DataType>), Arc<InSet>>,
     /// What common table expressions are known by under these settings.
     common_tables: HashMap<CommonTableId, CommonTableId>,
+    /// Constants that names of columns do not show, as text; what they are numbered by.
+    secrets: Vec<String>,
 }
 
 impl Shared {
@@ -33,6 +35,18 @@ impl Shared {
     pub fn common_table(&self, cte: &Cte, ids: &IdSource) -> CommonTableId {
         let mut known = self.0.borrow_mut();
         *known.common_tables.entry(cte.id).or_insert_with(|| CommonTableId(ids.next().0))
+    }
+
+    /// The number of a constant that is not shown, from 1; equal ones have one number.
+    pub fn secret(&self, text: String) -> usize {
+        let secrets = &mut self.0.borrow_mut().secrets;
+        match secrets.iter().position(|known| *known == text) {
+            Some(index) => index + 1,
+            None => {
+                secrets.push(text);
+                secrets.len()
+            }
+        }
     }
 
     pub fn value(&self, key: &str) -> Option<Expr> {

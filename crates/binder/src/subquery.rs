@@ -71,6 +71,10 @@ impl SelectBinder<'_> {
             let ty = if field.ty.can_be_nullable() { field.ty.clone().nullable() } else { field.ty.clone() };
             let value = match row {
                 Some(block) => block.column(0).slice(0, 1).into_flat(),
+                None if !matches!(ty, DataType::Nullable(_)) => bail!(
+                    INCORRECT_RESULT_OF_SCALAR_SUBQUERY,
+                    "Scalar subquery returned empty result of type {ty} which cannot be Nullable"
+                ),
                 None => Vector::defaults(&ty, 1),
             };
             return Ok(Expr::Literal(Literal { value: Arc::new(value), ty }));

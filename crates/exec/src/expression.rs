@@ -379,6 +379,14 @@ fn nulls(column: &Column) -> BooleanBuffer {
     }
 }
 
+fn may_be_null(column: &Column) -> bool {
+    match column {
+        Column::Flat(vector) | Column::Const { value: vector, .. } | Column::Dict { values: vector, .. } => {
+            vector.validity.is_some() || matches!(vector.data, Data::Nothing(_))
+        }
+    }
+}
+
 fn find_in_set(expr: &InExpr, needles: &[Column], n_rows: usize) -> Result<Column> {
     let set = in_sets::built(&expr.set).ok_or_else(|| err!(LOGICAL_ERROR, "The set of IN is not built"))?;
     // One dictionary: each distinct value is looked up once.
@@ -395,6 +403,12 @@ fn find_in_set(expr: &InExpr, needles: &[Column], n_rows: usize) -> Result<Colum
         return Ok(Column::Const { value, len: n_rows });
     }
     let mut found = set.find(needles, n_rows);
+    if needles.len() > 1 && !expr.null_in {
+        // A row with a NULL in it is none of the set's.
+        for needle in needles.iter().filter(|needle| may_be_null(needle)) {
+            nulls(needle).set_indices().for_each(|row| found[row] = 0);
+        }
+    }
     if expr.negated {
         found.iter_mut().for_each(|found| *found ^= 1);
     }

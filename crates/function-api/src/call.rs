@@ -5,7 +5,7 @@ use crate::several::Several;
 use crate::{
     Arg, Argument, Bound, Call, Context, Dictionaries, Lambda, Nulls, Record, ScalarFunction, Volatility,
 };
-use chalet_base::{ErrorCode, Result, codes, err};
+use chalet_base::{ErrorCode, Result, bail, codes, err};
 use chalet_columns::{BooleanBuffer, Column, Data, NullBuffer, Vector};
 use chalet_memory::{profile, thread};
 use chalet_types::{DataType, Value};
@@ -54,6 +54,9 @@ impl BoundFunction {
         ctx: &Context,
     ) -> Result<BoundFunction> {
         let record = function.record();
+        if record.constants_before_types {
+            check_constants(record, args)?;
+        }
         let arg_types: Vec<DataType> = args.iter().map(|a| a.ty.clone()).collect();
         if let Some((several, result)) = Several::bind(&function, args, ctx)? {
             return Ok(BoundFunction {
@@ -95,9 +98,6 @@ impl BoundFunction {
                     nullable = true;
                     arg.was_nullable = true;
                     arg.ty = DataType::clone(below);
-                    if arg.constant == Some(Value::Null) {
-                        arg.constant = None;
-                    }
                 }
             }
         }
@@ -105,10 +105,15 @@ impl BoundFunction {
         let of_nothing = record.nulls == Nulls::Propagate
             && inner.iter().any(|a| !a.is_lambda && a.ty == DataType::Nothing);
         let always_null = always_null || of_nothing;
-        let bound = function.bind(&inner, ctx);
+        if always_null {
+            check_constants(record, args)?;
+        }
+        let bound = bind_around_nulls(&*function, &inner, ctx);
         let Bound { result: inner_result, state } = match bound {
-            // A NULL may stand for an argument of any type, but not for a missing one.
-            Err(error) if always_null && !is_of_arity(error.code()) => DataType::Nothing.into(),
+            // A NULL may stand for an argument of any type.
+            Err(error) if always_null && !(is_of_arity(error.code()) && counts_first(&*function, ctx)) => {
+                DataType::Nothing.into()
+            }
             Ok(_) if always_null => DataType::Nothing.into(),
             bound => bound?,
         };
@@ -268,9 +273,20 @@ impl BoundFunction {
     /// NULL in, NULL out: the function runs over the values beneath; if one of those beneath a NULL makes it fail,
     /// it runs again over the other rows only.
     fn invoke_around_nulls(&self, mut args: Vec<Arg>, n_rows: usize, ctx: &Context) -> Result<Column> {
+        // A type that cannot be Nullable keeps the value that its function computed, of the default in place of NULL.
+        let nullable = self.result.without_low_cardinality().is_nullable();
         let mut validity: Option<NullBuffer> = None;
         for arg in &mut args {
             let Some(own) = arg.vector.validity.clone() else { continue };
+            if !nullable {
+                arg.vector = Cow::Owned(if own.null_count() > 0 {
+                    let valid = arg.vector.gather(&chalet_columns::bits::set_rows(own.inner()));
+                    scatter(&valid.without_nulls(), own.inner(), arg.ty)
+                } else {
+                    arg.vector.without_nulls()
+                });
+                continue;
+            }
             let own = if arg.constant {
                 // A constant with validity is NULL.
                 NullBuffer::new_null(n_rows)
@@ -283,16 +299,14 @@ impl BoundFunction {
         let Some(validity) = validity else {
             return self.invoke(&args, n_rows, ctx);
         };
-        // A type that cannot be Nullable keeps the value that its function computed.
-        let nullable = self.result.without_low_cardinality().is_nullable();
-        if nullable && validity.null_count() == n_rows {
+        if validity.null_count() == n_rows {
             return Ok(Column::constant(Vector::defaults(&self.result, 1), n_rows));
         }
         let result = match self.invoke(&args, n_rows, ctx) {
             Ok(column) => column.into_flat(),
             Err(_) => self.invoke_on_valid(&args, &validity, ctx)?,
         };
-        Ok(Column::Flat(if nullable { result.with_nulls(Some(&validity)) } else { result }))
+        Ok(Column::Flat(result.with_nulls(Some(&validity))))
     }
 
     fn invoke_on_valid(&self, args: &[Arg], validity: &NullBuffer, ctx: &Context) -> Result<Vector> {
@@ -344,6 +358,52 @@ impl std::fmt::Debug for BoundFunction {
     }
 }
 
+/// Is a wrong number of arguments an error even where one of them is NULL? As in the kernel, for functions of one number of arguments.
+fn counts_first(function: &dyn ScalarFunction, ctx: &Context) -> bool {
+    /// Functions of more arguments take any number of them.
+    const MOST: usize = 9;
+    let is_taken = |n: &usize| {
+        let nothing = vec![Argument::of_type(DataType::Nothing); *n];
+        function.bind(&nothing, ctx).map_or_else(|error| !is_of_arity(error.code()), |_| true)
+    };
+    !function.record().null_before_arity && (0..=MOST).filter(is_taken).nth(1).is_none()
+}
+
+/// Binds a function to arguments without Nullable. A constant NULL is the default of its type, or no constant at all where the function
+/// does not take the default.
+fn bind_around_nulls(function: &dyn ScalarFunction, args: &[Argument], ctx: &Context) -> Result<Bound> {
+    let is_null = |arg: &Argument| arg.was_nullable && arg.constant == Some(Value::Null);
+    if !args.iter().any(is_null) {
+        return function.bind(args, ctx);
+    }
+    let with = |constant: &dyn Fn(&DataType) -> Option<Value>| -> Vec<Argument> {
+        let arg = |arg: &Argument| match is_null(arg) {
+            true => Argument { constant: constant(&arg.ty), ..arg.clone() },
+            false => arg.clone(),
+        };
+        args.iter().map(arg).collect()
+    };
+    let default = |ty: &DataType| Some(Vector::defaults(ty, 1).value(0));
+    function.bind(&with(&default), ctx).or_else(|_| function.bind(&with(&|_| None), ctx))
+}
+
+/// Fails where an argument that must be constant is not.
+fn check_constants(record: &Record, args: &[Argument]) -> Result<()> {
+    let not_constant = |index: &&usize| args.get(**index).is_some_and(|arg| arg.constant.is_none());
+    if let Some(index) = record.constant_arguments.iter().find(not_constant) {
+        bail!(ILLEGAL_COLUMN, "Argument at index {index} for function {} must be constant", record.name);
+    }
+    let all = !args.is_empty() && (0..args.len()).all(|index| record.constant_arguments.contains(&index));
+    if all {
+        bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "Number of arguments for function {} doesn't match: the function requires more arguments",
+            record.name
+        );
+    }
+    Ok(())
+}
+
 /// Does the error say that there are too few or too many arguments?
 fn is_of_arity(code: ErrorCode) -> bool {
     [
@@ -372,6 +432,11 @@ fn can_be_low_cardinality(ty: &DataType) -> bool {
             | DataType::Enum8(_)
             | DataType::Enum16(_)
             | DataType::DateTime64(..)
+            | DataType::Time64(_)
+            | DataType::Variant(_)
+            | DataType::Dynamic(_)
+            | DataType::Json(_)
+            | DataType::AggregateFunction(_)
     )
 }
 

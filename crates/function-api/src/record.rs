@@ -18,6 +18,15 @@ pub struct Record {
     /// How constant arguments reach the function.
     pub constants: Constants,
     pub dictionaries: Dictionaries,
+    /// Positions of arguments that must be constant, as functions themselves check. Here they are looked at where an argument is NULL.
+    pub constant_arguments: &'static [usize],
+    /// Constants are looked at before types.
+    pub constants_before_types: bool,
+    /// A NULL among the arguments makes the result NULL even where their number is wrong, as it does for each function of several
+    /// numbers of arguments.
+    pub null_before_arity: bool,
+    /// Constants among the arguments from this position on are no part of a column's name.
+    pub secret_from: Option<usize>,
     pub volatility: Volatility,
     pub lazy: Lazy,
     /// The first argument names a table or a dictionary, and may be written without quotes: `dictGet(db.dictionary, ...)`.
@@ -61,6 +70,10 @@ impl Record {
         nulls: Nulls::Propagate,
         constants: Constants::Flattened,
         dictionaries: Dictionaries::PerValue,
+        constant_arguments: &[],
+        constants_before_types: false,
+        null_before_arity: false,
+        secret_from: None,
         volatility: Volatility::Immutable,
         lazy: Lazy::No,
         takes_table_name: false,

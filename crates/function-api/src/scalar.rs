@@ -84,6 +84,12 @@ impl Argument {
 
     /// The constant as text, or the error that the argument must be one.
     pub fn constant_str(&self, function: &str, what: &str) -> Result<&str> {
+        ensure!(
+            self.ty.is_string(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Argument {what} of function {function} must be a constant string, got {}",
+            self.ty
+        );
         self.constant.as_ref().and_then(Value::as_str).ok_or_else(|| {
             err!(ILLEGAL_COLUMN, "Argument {what} of function {function} must be a constant string")
         })

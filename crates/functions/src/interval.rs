@@ -6,7 +6,7 @@ use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Context;
 use chalet_text::{Reader, Syntax};
 use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY, days_in_month};
-use chalet_types::{DataType, IntervalUnit};
+use chalet_types::{DataType, IntervalUnit, TimeZone};
 use std::borrow::Cow;
 
 /// Digits of a second that a unit needs.
@@ -169,8 +169,7 @@ pub fn add(
             .into()
         }
         (Time, Time) => try_binary::<i64, i64, i32>(timestamp, amount, n, |time, amount| {
-            let shifted = shift_seconds(time, unit, signed(amount), &clock);
-            Ok(shifted.clamp(-LONGEST_TIME, LONGEST_TIME) as i32)
+            Ok(shift_seconds(time, unit, signed(amount), &clock) as i32)
         })?
         .into(),
         (from, DateTime64(scale, _) | Time64(scale)) => {
@@ -179,19 +178,15 @@ pub fn add(
                 DateTime64(scale, _) | Time64(scale) => 10i64.pow((*scale).into()),
                 _ => 1,
             };
-            let is_time = matches!(from, Time64(_));
+            // A time of day counts from the first of January 1970, wherever that is.
+            let utc = TimeZone::utc();
+            let clock = if matches!(from, Time64(_)) { LocalTime::new(&utc) } else { clock };
             let from_day = matches!(from, Date32);
             let values = try_binary::<i64, i64, i64>(timestamp, amount, n, |value, amount| {
                 let value = if from_day { clock.to_timestamp(value * SECONDS_PER_DAY) } else { value };
                 let value = value.checked_mul(ticks / own).ok_or_else(overflow)?;
                 let amount = signed(amount);
                 let shifted = match unit_scale(unit) {
-                    0 if is_time => {
-                        let seconds = unit_seconds(unit)
-                            .or(unit_days(unit).map(|n| n * SECONDS_PER_DAY))
-                            .unwrap_or(unit_months(unit) * 30 * SECONDS_PER_DAY);
-                        value.saturating_add(amount.saturating_mul(seconds).saturating_mul(ticks))
-                    }
                     0 => {
                         let (whole, rest) = (value.div_euclid(ticks), value.rem_euclid(ticks));
                         let whole = shift_seconds(whole, unit, amount, &clock);
@@ -205,17 +200,13 @@ pub fn add(
                             .ok_or_else(overflow)?
                     }
                 };
-                let longest = LONGEST_TIME.saturating_mul(ticks);
-                Ok(if is_time { shifted.clamp(-longest, longest) } else { shifted })
+                Ok(shifted)
             })?;
             values.into()
         }
         (from, to) => bail!(LOGICAL_ERROR, "Adding an interval to {from} gives no {to}"),
     })
 }
-
-/// 999:59:59 in seconds.
-const LONGEST_TIME: i64 = 3_599_999;
 
 #[cold]
 fn overflow() -> chalet_base::Error {

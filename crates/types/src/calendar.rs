@@ -215,6 +215,11 @@ impl LocalTime {
         self.span_at(timestamp).offset
     }
 
+    /// Has the zone been whole minutes from UTC since 1970? All have but Africa/Monrovia.
+    pub fn of_whole_minutes(&self) -> bool {
+        self.offset_at(0) % 60 == 0
+    }
+
     /// Seconds since 1970-01-01 that the local clock shows at a timestamp.
     #[inline(always)]
     pub fn of_timestamp(&self, timestamp: i64) -> i64 {

@@ -286,6 +286,11 @@ impl DataType {
         self.is_unsigned() || self.is_signed()
     }
 
+    /// An integer of up to 64 bits: many functions take no wider one.
+    pub fn is_narrow_integer(&self) -> bool {
+        self.is_integer() && self.physical().width().is_some_and(|width| width <= 8)
+    }
+
     /// The least and the greatest value of an integer of up to 64 bits.
     pub fn integer_range(&self) -> Option<RangeInclusive<i128>> {
         let bits = 8 * self.physical().width().filter(|width| *width <= 8)? as u32;

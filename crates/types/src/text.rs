@@ -2,7 +2,7 @@
 
 use crate::geometry::Named;
 use crate::{DataType, EnumValues, Geometry, IntervalUnit, TimeZone, TupleField, families};
-use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_base::{Error, Result, bail, codes, ensure, err};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -262,10 +262,15 @@ impl FromStr for DataType {
     fn from_str(text: &str) -> Result<DataType> {
         let mut parser = Parser { text, at: 0, depth: 0 };
         ensure!(parser.peek().is_some(), SYNTAX_ERROR, "Empty query (data type)");
-        let ty = parser.data_type()?;
-        match parser.peek() {
-            None => Ok(ty),
-            Some(_) => Err(parser.failed("end of type")),
+        let ty = parser.data_type();
+        match (ty, parser.peek()) {
+            (Ok(ty), None) => Ok(ty),
+            (Ok(_), Some(_)) => Err(parser.failed("end of type")),
+            // A name that is followed by what cannot follow one is no name at all.
+            (Err(error), Some(c)) if error.code() == codes::UNKNOWN_TYPE && !matches!(c, ',' | ')') => {
+                Err(parser.failed("end of type"))
+            }
+            (Err(error), _) => Err(error),
         }
     }
 }

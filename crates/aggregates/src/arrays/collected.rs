@@ -91,6 +91,7 @@ impl AggregateFunction for GroupArray {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
+        one_argument(name, args)?;
         let mut choice = self.choice;
         let limit = match &mut choice {
             Choice::First => optional_limit(name, parameters)?.unwrap_or(usize::MAX),
@@ -111,7 +112,6 @@ impl AggregateFunction for GroupArray {
                 ),
             },
         };
-        one_argument(name, args)?;
         Ok(collecting(LimitedCollector { choice, limit, ty: args[0].ty.clone() }, args))
     }
 }

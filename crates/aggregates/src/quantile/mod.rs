@@ -24,7 +24,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::builder::Values;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, EachState, Registry, RowAggregate};
-use chalet_types::DataType;
+use chalet_types::{DataType, bf16};
 use levels::Levels;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -180,6 +180,8 @@ pub fn push_float(x: f64, out: &mut Builder) -> Result<()> {
     match &mut out.values {
         Values::F64(values) => values.push(x),
         Values::F32(values) => values.push(x as f32),
+        // The upper half, without rounding.
+        Values::BF16(values) => values.push(bf16::from_bits(((x as f32).to_bits() >> 16) as u16)),
         Values::U8(values) => values.push(x as u8),
         Values::U64(values) => values.push(x as u64),
         Values::U128(values) => values.push(x as u128),

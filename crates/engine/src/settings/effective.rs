@@ -179,8 +179,9 @@ impl Settings {
 
     pub fn for_functions(&self) -> FunctionSettings {
         let mut s = FunctionSettings::default();
-        let flags: [(&str, &mut bool); 12] = [
+        let flags: [(&str, &mut bool); 13] = [
             ("cast_keep_nullable", &mut s.cast_keep_nullable),
+            ("cast_ipv4_ipv6_default_on_conversion_error", &mut s.cast_ipv4_ipv6_default_on_conversion_error),
             ("allow_suspicious_low_cardinality_types", &mut s.allow_suspicious_low_cardinality_types),
             ("allow_suspicious_variant_types", &mut s.allow_suspicious_variant_types),
             ("use_variant_as_common_type", &mut s.use_variant_as_common_type),

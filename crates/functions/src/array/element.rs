@@ -79,8 +79,8 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
             ),
         },
         DataType::Array(element) => match &args[1].ty {
-            ty if ty.is_integer() => Ok(outcome(element).into()),
-            DataType::Array(ty) if ty.is_integer() => Ok(outcome(element).array().into()),
+            ty if ty.is_narrow_integer() => Ok(outcome(element).into()),
+            DataType::Array(ty) if ty.is_narrow_integer() => Ok(outcome(element).array().into()),
             ty => bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Second argument for function '{name}' must be integer or array of integers, got '{ty}' instead"
@@ -95,8 +95,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
 
 /// The type that an integer takes when it is looked up among integer keys: it wraps, as in the kernel.
 fn key_as_index<'a>(key: &'a DataType, index: &DataType) -> Option<&'a DataType> {
-    let narrow = |ty: &DataType| ty.is_integer() && ty.physical().width().is_some_and(|width| width <= 8);
-    (narrow(key) && narrow(index) && key != index).then_some(key)
+    (key.is_narrow_integer() && index.is_narrow_integer() && key != index).then_some(key)
 }
 
 /// The kernel refuses a constant 0 as the index of arrays that are not constant, and gives the default for any other 0.

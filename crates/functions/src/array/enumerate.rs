@@ -5,7 +5,7 @@ use super::uniq::element_numbers;
 use crate::distinct::Distinct;
 use crate::lists::{array_element, list, list_of};
 use crate::plain::Plain;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Context, Example, Record};
@@ -63,7 +63,11 @@ pub static DENSE: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    check_arity(name, args.len(), 1..=usize::MAX)?;
+    ensure!(
+        !args.is_empty(),
+        TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+        "Number of arguments for function {name} doesn't match: passed 0, should be at least 1"
+    );
     (0..args.len()).try_for_each(|index| array_element(name, args, index).map(drop))?;
     Ok(DataType::UInt32.array().into())
 }

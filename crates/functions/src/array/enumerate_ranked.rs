@@ -58,12 +58,12 @@ fn depth_of(mut ty: &DataType) -> usize {
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     ensure!(
         !args.is_empty(),
-        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        TOO_FEW_ARGUMENTS_FOR_FUNCTION,
         "Number of arguments for function {name} doesn't match: passed 0, should be at least 1."
     );
     let mut depths = Depths { clear: 1, arrays: Vec::new(), max: 0 };
     let number = |arg: &Argument| match arg.constant.as_ref().and_then(|value| value.as_i64()) {
-        Some(depth) if depth > 0 => Ok(depth as usize),
+        Some(depth) if depth > 0 && arg.ty.is_unsigned() => Ok(depth as usize),
         None if arg.constant.is_none() => bail!(
             BAD_ARGUMENTS,
             "Incorrect argument type of function {name}. Expected an Array or Const(UInt64), got {}",

@@ -26,7 +26,7 @@ pub static WITH_CONSTANT: Plain = Plain {
     },
     bind: |name, args, _| {
         check_arity(name, args.len(), 2..=2)?;
-        check_type(name, args, 0, |ty| ty.is_integer() || ty.is_float(), "Integer")?;
+        check_type(name, args, 0, |ty| ty.is_narrow_integer() || ty.is_float(), "Integer")?;
         Ok(args[1].ty.clone().array().into())
     },
     execute: with_constant,

@@ -9,8 +9,8 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
-use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
+use chalet_types::{DataType, I256};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     }
     let element = array_element(name, args, 0)?;
     ensure!(
-        args[1].ty.without_nullable().is_integer(),
+        args[1].ty.is_number() && !args[1].ty.is_enum(),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "A value of illegal type was provided as 2nd argument 'size' to function '{name}'. Expected: Number, got: {}",
         args[1].ty
@@ -99,10 +99,14 @@ fn execute(call: &Call) -> Result<Column> {
         let fill = widen_element(call.vector(2), call.args[2].ty, element, call.ctx)?;
         values = Vector::concat(&[&values, &fill]);
     }
-    let sizes = unary::<i128, i128>(Operand::of(call, 1), call.n_rows, |x| x)?;
+    let by = match call.args[1].ty {
+        DataType::Decimal { scale, .. } => chalet_types::decimal::pow10(u32::from(*scale)),
+        _ => I256::ONE,
+    };
+    let sizes = unary::<I256, i128>(Operand::of(call, 1), call.n_rows, |x| (x / by).as_i128())?;
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
     for (row, range) in rows.ranges().enumerate() {
-        let size = if call.vector(1).is_null(row) { 0 } else { sizes[row] };
+        let size = sizes[row];
         let length = size.unsigned_abs();
         ensure!(
             length + elements.len() as u128 <= MAX_ELEMENTS as u128,

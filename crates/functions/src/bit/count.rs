@@ -192,11 +192,24 @@ impl ScalarFunction for Test {
                 arg.ty,
                 index + 1
             );
-            ensure!(
-                arg.ty.physical().width().unwrap_or(16) <= 8,
-                NOT_IMPLEMENTED,
-                "{name} is not implemented for big integers"
-            );
+            let wide = arg.ty.physical().width().unwrap_or(16) > 8;
+            match self.all {
+                None => ensure!(!wide, NOT_IMPLEMENTED, "{name} is not implemented for big integers"),
+                Some(_) if index == 0 => {
+                    ensure!(
+                        !wide,
+                        ILLEGAL_COLUMN,
+                        "Illegal column {} of argument of function {name}",
+                        arg.ty
+                    );
+                }
+                Some(_) => ensure!(
+                    !wide && arg.ty.is_unsigned(),
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Illegal type {} of {index} argument of function {name}",
+                    arg.ty
+                ),
+            }
         }
         Ok(DataType::UInt8.into())
     }

@@ -86,11 +86,17 @@ impl ScalarFunction for &'static Bits {
             {
                 return Ok(a.clone().into());
             }
-            _ if a.is_string() && b.is_integer() && self.shifts() => return Ok(a.clone().into()),
+            _ if a.is_string() && b.is_narrow_integer() && self.shifts() => return Ok(a.clone().into()),
             _ => {}
         }
         let (x, y) = (as_number(a), as_number(b));
         ensure!(x.is_integer() && y.is_integer(), ILLEGAL_TYPE_OF_ARGUMENT, "{}", illegal().message());
+        ensure!(
+            !self.shifts() || y.is_narrow_integer(),
+            NOT_IMPLEMENTED,
+            "{} is not implemented for big integers as second argument",
+            self.record.name
+        );
         let bits = width(&x).max(width(&y));
         ensure!(
             !self.rotates() || bits <= 64,

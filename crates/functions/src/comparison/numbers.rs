@@ -152,8 +152,9 @@ fn scale(ty: &DataType) -> u8 {
     }
 }
 
-/// Decimals among each other and with integers; with floats as Float64.
-pub fn decimals(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+/// Decimals among each other and with integers; with floats as Float64. Both sides are brought to one scale in an integer of the wider
+/// one's bits: a value that does not fit there is an error if `checked`, and wraps around else.
+pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -> Result<Vec<u8>> {
     if is_float(a.vector.data.physical()) || is_float(b.vector.data.physical()) {
         let divisor = |x: &Operand| pow10(scale(x.ty).into()).as_f64();
         let (by_a, by_b) = (divisor(&a), divisor(&b));
@@ -162,28 +163,53 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8
     let common = scale(a.ty).max(scale(b.ty));
     let up = |x: &Operand| pow10(u32::from(common - scale(x.ty)));
     let (up_a, up_b) = (up(&a), up(&b));
-    let widest = bits(a.vector.data.physical()).max(bits(b.vector.data.physical()));
-    if up_a == 1 && up_b == 1 {
+    let (x, y) = (a.vector.data.physical(), b.vector.data.physical());
+    let width = bits(x).max(bits(y)).max(32);
+    // A side that is as wide as both and has no sign may be too great for a signed integer.
+    let fits = |physical: Physical| is_signed(physical) || bits(physical) < width;
+    if up_a == 1 && up_b == 1 && fits(x) && fits(y) {
         return integers(order, a, b, n);
     }
-    if widest <= 64 && common <= 18 {
-        // 64 bits times 10^18 fit into 128 bits.
-        let (up_a, up_b) = (up_a.as_i128(), up_b.as_i128());
-        return predicate::<i128>(a, b, n, |x, y| {
-            order.holds(Some((x.wrapping_mul(up_a)).cmp(&y.wrapping_mul(up_b))))
+    if width == 32 {
+        let (up_a, up_b) = (up_a.as_i64(), up_b.as_i64());
+        return try_binary::<i64, i64, u8>(a, b, n, |x, y| {
+            let (x, y) = (x.wrapping_mul(up_a), y.wrapping_mul(up_b));
+            let (low_x, low_y) = (x as i32, y as i32);
+            if checked && (i64::from(low_x) != x || i64::from(low_y) != y) {
+                return Err(overflow());
+            }
+            Ok(u8::from(order.holds(Some(low_x.cmp(&low_y)))))
         });
     }
-    let times = |x: I256, up: I256| match x.checked_mul(up) {
-        Some(product) => Ok(product),
-        None => Err(x.signum128()),
+    if width == 64 {
+        // 64 bits times 10^18 fit into 128 bits.
+        let (up_a, up_b) = (up_a.as_i128(), up_b.as_i128());
+        return try_binary::<i128, i128, u8>(a, b, n, |x, y| {
+            let (x, y) = (x.wrapping_mul(up_a), y.wrapping_mul(up_b));
+            let (low_x, low_y) = (x as i64, y as i64);
+            if checked && (i128::from(low_x) != x || i128::from(low_y) != y) {
+                return Err(overflow());
+            }
+            Ok(u8::from(order.holds(Some(low_x.cmp(&low_y)))))
+        });
+    }
+    let scaled = |x: U256, unsigned: bool, up: I256| {
+        let x = x.as_i256();
+        let product = x.wrapping_mul(up);
+        let low = if width == 128 { I256::from(product.as_i128()) } else { product };
+        if checked && (unsigned && x < 0 || x.checked_mul(up) != Some(low)) {
+            return Err(overflow());
+        }
+        Ok(low)
     };
-    try_binary::<I256, I256, u8>(a, b, n, |x, y| {
-        let ordering = match (times(x, up_a), times(y, up_b)) {
-            (Ok(x), Ok(y)) => x.cmp(&y),
-            // Only one side is scaled up, and it is further from zero than the other can be.
-            (Err(sign), _) => sign.cmp(&0),
-            (_, Err(sign)) => 0.cmp(&sign),
-        };
+    let unsigned = (!is_signed(x), !is_signed(y));
+    try_binary::<U256, U256, u8>(a, b, n, |x, y| {
+        let ordering = scaled(x, unsigned.0, up_a)?.cmp(&scaled(y, unsigned.1, up_b)?);
         Ok(u8::from(order.holds(Some(ordering))))
     })
+}
+
+#[cold]
+fn overflow() -> chalet_base::Error {
+    err!(DECIMAL_OVERFLOW, "Can't compare decimal number due to overflow")
 }

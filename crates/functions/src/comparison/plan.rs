@@ -281,7 +281,7 @@ impl Plan {
         let plain = |values: Vec<u8>| Ok((values, None));
         match self {
             Plan::Numbers => plain(numbers::compare(order, a, b, n)?),
-            Plan::Decimals => plain(numbers::decimals(order, a, b, n)?),
+            Plan::Decimals => plain(numbers::decimals(order, a, b, n, ctx.settings.decimal_check_overflow)?),
             Plan::Bytes => plain(bytes::compare(order, a, b, n)?),
             Plan::Always(holds) => plain(vec![u8::from(*holds); n]),
             Plan::Null => Ok((vec![0; n], Some(NullBuffer::new_null(n)))),

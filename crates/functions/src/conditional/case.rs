@@ -33,10 +33,14 @@ impl ScalarFunction for Case {
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         ensure!(
+            !args.is_empty(),
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Function caseWithExpression expects at least 1 argument"
+        );
+        ensure!(
             args.len() >= 4 && args.len() % 2 == 0,
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Number of arguments for function caseWithExpression doesn't match: passed {}, should be even and at least 4",
-            args.len()
+            BAD_ARGUMENTS,
+            "Function caseWithExpression expects an even number of arguments: (expr, when1, then1, ..., else)"
         );
         ensure!(args.len() <= 512, NOT_IMPLEMENTED, "CASE with more than 255 branches");
         let planner = Planner { function: "equals", order: Order::Equal, reads_text: true, ctx };

@@ -128,6 +128,10 @@ impl ScalarFunction for Address {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let vector = call.vector(0);
+        let failing = |failure: Failure| match failure {
+            Failure::Throw if call.ctx.settings.cast_ipv4_ipv6_default_on_conversion_error => Failure::Zero,
+            other => other,
+        };
         let numbers = || -> Result<Vec<u32>> {
             let rules = Rules::new(Mode::Cast, call.ctx);
             let plain = match call.args[0].ty {
@@ -158,11 +162,11 @@ impl ScalarFunction for Address {
                 strings(&|out, row| write::ipv6(out, fixed.get(row)))
             }
             Kind::StringToNum4(failure) => {
-                let (values, valid) = parse(&*text_of(vector)?, failure, "IPv4", read::try_ipv4)?;
+                let (values, valid) = parse(&*text_of(vector)?, failing(failure), "IPv4", read::try_ipv4)?;
                 Vector::from(values).with_nulls(valid.as_ref())
             }
             Kind::StringToNum6(failure) => {
-                let (values, valid) = parse(&*text_of(vector)?, failure, "IPv6", read::try_ipv6)?;
+                let (values, valid) = parse(&*text_of(vector)?, failing(failure), "IPv6", read::try_ipv6)?;
                 fixed16(values.into_flattened()).with_nulls(valid.as_ref())
             }
             Kind::Map4To6 => fixed16(numbers()?.into_iter().flat_map(read::mapped).collect()),

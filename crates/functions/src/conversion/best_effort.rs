@@ -31,6 +31,7 @@ macro_rules! functions {
                         sql: concat!("SELECT ", $name, "('2 Jan 2020 3:04 PM', 'UTC')"),
                         result: if $fractions { "2020-01-02 15:04:00.000" } else { "2020-01-02 15:04:00" },
                     }],
+                    constant_arguments: &[1, 2],
                     ..Record::DEFAULT
                 }
             },

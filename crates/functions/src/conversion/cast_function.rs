@@ -150,7 +150,7 @@ fn never_fits(e: &Error) -> bool {
 }
 
 /// Numbers that have no conversion to a type count as values that do not fit.
-fn null_instead(from: &DataType, to: &DataType) -> bool {
+pub(super) fn null_instead(from: &DataType, to: &DataType) -> bool {
     let (from, to) = (from.bare(), to.bare());
     let address = matches!(to, DataType::Uuid | DataType::IPv4 | DataType::IPv6);
     let number = from.is_integer() || (from.is_float() && (address || *from != DataType::BFloat16));
@@ -178,7 +178,7 @@ impl ScalarFunction for CastFunction {
                 _ => Ok(with_zone_of(to, from).nullable().into()),
             };
         }
-        let keeps = ctx.settings.cast_keep_nullable && self.0.name == CAST.name;
+        let keeps = ctx.settings.cast_keep_nullable && self.0.name != INTERNAL_CAST.name;
         if keeps && from.is_nullable() && to.can_be_nullable() {
             to = to.nullable();
         }
@@ -233,7 +233,12 @@ impl ScalarFunction for OrDefault {
 
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(OR_DEFAULT.name, args.len(), 2..=3)?;
-        let to = target(OR_DEFAULT.name, args, ctx)?;
+        let mut to = target(OR_DEFAULT.name, args, ctx)?;
+        if ctx.settings.cast_keep_nullable && args[0].ty.is_nullable() && to.can_be_nullable() {
+            to = to.nullable();
+        }
+        check(args[0].ty.without_nullable(), &to)
+            .or_else(|e| if null_instead(&args[0].ty, &to) || never_fits(&e) { Ok(()) } else { Err(e) })?;
         if let Some(default) = args.get(2) {
             ensure!(
                 default.ty == to || default.ty.is_only_null(),

@@ -83,6 +83,13 @@ impl ScalarFunction for ToDecimalString {
              Integer, got: {}",
             args[1].ty
         );
+        ensure!(
+            args[1].constant.is_some(),
+            ILLEGAL_COLUMN,
+            "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const \
+             Integer, got: {}",
+            args[1].ty
+        );
         Ok(DataType::String.into())
     }
 

@@ -14,6 +14,7 @@ pub static FUNCTION: Plain = Plain {
         summary: "Converts a value to an interval of the unit of the given name.",
         syntax: "toInterval(n, unit)",
         examples: &[Example { sql: "SELECT toInterval(5, 'day') = toIntervalDay(5)", result: "1" }],
+        null_before_arity: true,
         ..Record::DEFAULT
     },
     bind,

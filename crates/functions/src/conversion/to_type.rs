@@ -1,11 +1,11 @@
 //! `toUInt8(x)` and its kin: one function per type, and what to do with text that is no value of it.
 
 use super::cast::{Mode, Rules, check, convert};
-use super::cast_function::with_zone_of;
+use super::cast_function::{null_instead, with_zone_of};
 use super::monotonic_range;
 use super::or_default;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
-use chalet_columns::{Column, Data, Strings, Vector};
+use chalet_columns::{Column, Data, NullBuffer, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction, SeveralTypes};
 use chalet_text::DateTimeInput;
@@ -57,14 +57,17 @@ struct Plan {
     default: usize,
     /// What cannot be converted is NULL.
     lenient: bool,
+    /// NULL stays NULL where everything else that has no value of the type becomes the default.
+    keeps_nulls: bool,
 }
 
 impl ToType {
     fn takes_scale(&self) -> bool {
         match self.target {
             Target::Decimal(_) | Target::FixedString => true,
-            // The scale of timestamps may be left out where failures are caught.
-            Target::DateTime64 | Target::Time64 => self.failure == Failure::Throw,
+            // The scale of timestamps may be left out where failures become zero or NULL.
+            Target::DateTime64 => matches!(self.failure, Failure::Throw | Failure::Default),
+            Target::Time64 => self.failure == Failure::Throw,
             _ => false,
         }
     }
@@ -79,7 +82,7 @@ impl ToType {
         matches!(&self.target, Target::Day(DataType::Date) | Target::DateTime | Target::DateTime64)
     }
 
-    fn plan(&self, args: &[Argument]) -> Result<Plan> {
+    fn plan(&self, args: &[Argument], ctx: &Context) -> Result<Plan> {
         let name = self.record.name;
         let from = args.first().map(|a| a.ty.bare());
         let timely = from.is_some_and(|ty| matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)));
@@ -95,25 +98,39 @@ impl ToType {
             + usize::from(optional_scale || self.may_be_fine())
             + usize::from(takes_zone)
             + usize::from(self.failure == Failure::Default);
+        if let Some(first) = args.first() {
+            self.check_text(&first.ty)?;
+        }
         check_arity(name, args.len(), least..=most)?;
         ensure!(
             !matches!(self.target, Target::Time) || args.len() < 2 || !args[1].ty.is_string(),
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "An incorrect number of arguments was specified for function '{name}'. Expected 1 argument, got 2 arguments"
         );
+        if let (true, Some(arg)) = (optional_scale, args.get(1)) {
+            ensure!(
+                arg.ty.is_integer(),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const UInt8, got: {}",
+                arg.ty
+            );
+        }
         let integer = |arg: &Argument| arg.ty.is_integer().then(|| arg.constant.as_ref()?.as_i64()).flatten();
         let mut rest = 1;
         let mut number = None;
         if self.takes_scale() {
+            let fixed = matches!(self.target, Target::FixedString);
             number = Some(integer(&args[1]).ok_or_else(|| {
-                if args[1].constant.is_some() {
-                    err!(
+                match args[1].ty.is_integer() && args[1].constant.is_none() {
+                    true => err!(ILLEGAL_COLUMN, "Second argument for function {name} must be constant"),
+                    false if fixed => {
+                        err!(ILLEGAL_COLUMN, "Second argument for function {name} must be unsigned integer")
+                    }
+                    false => err!(
                         ILLEGAL_TYPE_OF_ARGUMENT,
                         "Illegal type {} of argument 2 of function {name}",
                         args[1].ty
-                    )
-                } else {
-                    err!(ILLEGAL_COLUMN, "Second argument for function {name} must be constant")
+                    ),
                 }
             })?);
             rest = 2;
@@ -146,9 +163,31 @@ impl ToType {
         }
         let to = self.type_of(number, zone.clone())?;
         let to = if zone.is_none() { with_zone_of(to, &args[0].ty) } else { to };
-        let lenient =
-            self.failure == Failure::Null || self.failure == Failure::Throw && null_for_text(&args[0], &to);
-        Ok(Plan { to, zone, default: rest, lenient })
+        let zero_instead = ctx.settings.cast_ipv4_ipv6_default_on_conversion_error
+            && matches!(to, DataType::IPv4 | DataType::IPv6);
+        let lenient = self.failure == Failure::Null
+            || self.failure == Failure::Throw && null_for_text(&args[0], &to) && !zero_instead;
+        let keeps_nulls = self.failure == Failure::Default
+            && ctx.settings.cast_keep_nullable
+            && matches!(args[0].ty.without_low_cardinality(), DataType::Nullable(_));
+        Ok(Plan { to, zone, default: rest, lenient, keeps_nulls })
+    }
+
+    /// Functions that catch failures read text; some of them take numbers too.
+    fn check_text(&self, from: &DataType) -> Result<()> {
+        let name = self.record.name;
+        let taken = match self.failure {
+            Failure::Throw | Failure::Default => true,
+            Failure::Null if from.integer_range().is_some() && self.takes_timestamps() => true,
+            Failure::Zero | Failure::Null => from.is_string(),
+        };
+        ensure!(
+            taken,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {from} of first argument of function {name}. Conversion functions with postfix 'OrZero' or \
+             'OrNull' should take String argument"
+        );
+        Ok(())
     }
 
     /// The functions of decimals have other codes for types without a conversion.
@@ -224,33 +263,30 @@ impl ScalarFunction for ToType {
         self.record
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        let plan = self.plan(args)?;
-        let (name, from) = (self.record.name, &args[0].ty);
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        let plan = self.plan(args, ctx)?;
+        let from = &args[0].ty;
+        let nullable = plan.lenient || plan.keeps_nulls;
+        let result = if nullable { plan.to.clone().nullable() } else { plan.to.clone() };
         match self.failure {
             // Casts refuse wide integers, these functions take them.
             Failure::Throw if matches!(self.target, Target::Decimal(_)) && from.is_integer() => {}
             Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
-            Failure::Null if from.integer_range().is_some() && self.takes_timestamps() => {}
-            Failure::Zero | Failure::Null => ensure!(
-                from.is_string(),
-                ILLEGAL_TYPE_OF_ARGUMENT,
-                "Illegal type {from} of first argument of function {name}. Conversion functions with postfix 'OrZero' or \
-                 'OrNull' should take String argument"
-            ),
+            Failure::Zero | Failure::Null => {}
             Failure::Default => {
                 if let Some(default) = args.get(plan.default) {
                     ensure!(
-                        default.ty == plan.to,
+                        default.ty == result,
                         BAD_ARGUMENTS,
-                        "Default value type should be same as cast type. Expected {}. Actual {}",
-                        plan.to,
+                        "Default value type should be same as cast type. Expected {result}. Actual {}",
                         default.ty
                     );
                 }
+                check(from.without_nullable(), &plan.to)
+                    .or_else(|e| if null_instead(from, &plan.to) { Ok(()) } else { Err(e) })
+                    .map_err(|e| self.refused(e, from))?;
             }
         }
-        let result = if plan.lenient { plan.to.clone().nullable() } else { plan.to.clone() };
         Ok(Bound::with_state(result, plan))
     }
 
@@ -285,7 +321,8 @@ impl ScalarFunction for ToType {
         let is_value =
             from == DataType::FixedString(16) && matches!(plan.to, DataType::Uuid | DataType::IPv6);
         let is_fixed = matches!(from, DataType::FixedString(_)) && !is_value;
-        if (self.failure != Failure::Throw || plan.lenient) && is_fixed {
+        let reads_text = matches!(self.failure, Failure::Zero | Failure::Null) || plan.lenient;
+        if reads_text && is_fixed {
             // Unlike casts, these functions read it as they read String.
             let texts = convert(&vector, &from, &DataType::String, &rules)?;
             vector = Cow::Owned(if plan.to.is_integer() { zero_for_empty(&texts)? } else { texts });
@@ -301,12 +338,19 @@ impl ScalarFunction for ToType {
         } else {
             convert(&vector, &from, to, &rules)?
         };
-        let converted = match nulls {
-            Some(nulls) if self.failure == Failure::Default => converted.with_nulls(Some(&nulls)),
+        let converted = match &nulls {
+            Some(nulls) if self.failure == Failure::Default => converted.with_nulls(Some(nulls)),
             _ => converted,
         };
         let converted = if call.args[0].constant { converted.repeat(call.n_rows) } else { converted };
         match self.failure {
+            Failure::Default if plan.keeps_nulls && call.args.len() == plan.default => Ok(converted.into()),
+            Failure::Default if plan.keeps_nulls => {
+                let filled = or_default::filled(converted, call, plan.default)?.into_flat();
+                let constant_null = call.args[0].constant && nulls.is_some();
+                let nulls = if constant_null { Some(NullBuffer::new_null(call.n_rows)) } else { nulls };
+                Ok(filled.with_nulls(nulls.as_ref()).into())
+            }
             Failure::Throw | Failure::Null => Ok(converted.into()),
             Failure::Zero => or_default::zeros(converted, &plan.to),
             Failure::Default => or_default::filled(converted, call, plan.default),
@@ -335,5 +379,10 @@ fn zero_for_empty(texts: &Vector) -> Result<Vector> {
 }
 
 /// What the records of the family share.
-pub const BASE: Record =
-    Record { constants: Constants::Seen, several_types: SeveralTypes::Seen, ..Record::DEFAULT };
+pub const BASE: Record = Record {
+    constants: Constants::Seen,
+    several_types: SeveralTypes::Seen,
+    null_before_arity: true,
+    constant_arguments: &[1, 2],
+    ..Record::DEFAULT
+};

@@ -40,6 +40,8 @@ macro_rules! functions {
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
                 constants: Constants::Seen,
+                constant_arguments: &[0],
+                secret_from: Some(1),
                 ..Record::DEFAULT
             },
             bind: |name, args, _| bind(name, args, Task::$task),

@@ -20,6 +20,7 @@ pub static FUNCTION: Plain = Plain {
             result: "DDCF3D210049E7135F61AFFAE73731CD",
         }],
         constants: Constants::Seen,
+        secret_from: Some(2),
         ..Record::DEFAULT
     },
     bind: |name, args, _| {

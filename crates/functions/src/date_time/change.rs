@@ -24,7 +24,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, of_time: bool) -> Re
     check_arity(name, args.len(), 2..=2)?;
     check_timestamp(name, &args[0].ty, Takes::Dates)?;
     ensure!(
-        args[1].ty.is_integer(),
+        args[1].ty.is_narrow_integer(),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "A value of illegal type was provided as 2nd argument 'value' to function '{name}'. Expected: Integer, got: {}",
         args[1].ty

@@ -182,6 +182,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             constants: Constants::Seen,
             total: true,
+            constant_arguments: &[0],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_unit(name, args, ctx, false),
@@ -199,6 +200,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             constants: Constants::Seen,
             total: true,
+            constant_arguments: &[0],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_unit(name, args, ctx, true),

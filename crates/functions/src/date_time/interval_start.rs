@@ -110,10 +110,12 @@ pub fn start_of_days(day: i32, unit: IntervalUnit, n: i64) -> i32 {
 pub fn start_of_seconds(timestamp: i64, unit: IntervalUnit, n: i64, clock: &LocalTime) -> i64 {
     match unit {
         IntervalUnit::Hour if n == 1 => start_of_span(timestamp, 3600, clock),
-        IntervalUnit::Hour => {
-            // Spans of hours begin anew each local day.
+        IntervalUnit::Hour | IntervalUnit::Minute | IntervalUnit::Second
+            if unit == IntervalUnit::Hour || !clock.of_whole_minutes() =>
+        {
+            // These spans begin anew each local day.
             let (day, time) = split_day(clock.of_timestamp(timestamp));
-            let span = n.saturating_mul(3600);
+            let span = n.saturating_mul(seconds(unit).unwrap_or(1));
             clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY + i64::from(time) / span * span)
         }
         _ => {

@@ -9,7 +9,7 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY};
-use chalet_types::{DataType, TimeZone};
+use chalet_types::{DataType, TimeZone, Value};
 
 fn check_numbers(name: &str, args: &[Argument]) -> Result<()> {
     for (index, arg) in args.iter().enumerate() {
@@ -76,9 +76,11 @@ fn bind_time64(name: &'static str, args: &[Argument], ctx: &Context) -> Result<B
     check_numbers(name, &args[..args.len().min(8)])?;
     let digits = match args.get(7) {
         None => 3,
-        Some(arg) => match arg.constant.as_ref().and_then(|value| value.as_i64()) {
-            Some(digits) => digits,
-            None => bail!(ILLEGAL_COLUMN, "Argument 'precision' for function {name} must be constant"),
+        Some(arg) => match arg.constant.as_ref() {
+            // What is behind the point is cut.
+            Some(Value::Float(digits)) => *digits as i64,
+            Some(value) if value.as_i64().is_some() => value.as_i64().unwrap_or_default(),
+            _ => bail!(ILLEGAL_COLUMN, "Argument 'precision' for function {name} must be constant"),
         },
     };
     ensure!(
@@ -195,6 +197,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT makeDateTime(2024, 2, 29, 10, 11, 12)",
                 result: "2024-02-29 10:11:12",
             }],
+            null_before_arity: true,
             ..Record::DEFAULT
         },
         bind: bind_time,
@@ -210,6 +213,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT makeDateTime64(2024, 2, 29, 10, 11, 12, 345)",
                 result: "2024-02-29 10:11:12.345",
             }],
+            null_before_arity: true,
             ..Record::DEFAULT
         },
         bind: bind_time64,

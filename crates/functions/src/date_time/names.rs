@@ -116,6 +116,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "Thursday",
             }],
             total: true,
+            constant_arguments: &[0],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| {

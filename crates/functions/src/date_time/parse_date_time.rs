@@ -30,6 +30,8 @@ struct Parse {
 struct State {
     pattern: Pattern,
     zone: TimeZone,
+    /// See [`Text::with_padded_days`].
+    padded_days: bool,
 }
 
 /// Digits of a second that a pattern of Joda has.
@@ -74,11 +76,13 @@ impl ScalarFunction for &'static Parse {
             false => DataType::DateTime(Some(zone.clone())),
         };
         let result = if self.on_error == OnError::Null { result.nullable() } else { result };
-        Ok(Bound::with_state(result, State { pattern, zone }))
+        let padded = ctx.settings.all.0("parsedatetime_e_requires_space_padding");
+        let padded_days = padded.is_some_and(|(value, _)| value.as_u64() == Some(1));
+        Ok(Bound::with_state(result, State { pattern, zone, padded_days }))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let State { pattern, zone } = call.state::<State>()?;
+        let State { pattern, zone, padded_days } = call.state::<State>()?;
         let clock = LocalTime::new(zone);
         let years = if self.fine { (0, 9999) } else { (1970, 2106) };
         let vector = call.vector(0);
@@ -87,7 +91,8 @@ impl ScalarFunction for &'static Parse {
             _ => vector.strings().map(|strings| strings.get(row)),
         };
         let read = |row: usize| -> Result<(i64, i64)> {
-            let parsed = Text::new(text(row)?, self.is_joda, years).read(pattern)?;
+            let text = Text::new(text(row)?, self.is_joda, years).with_padded_days(*padded_days);
+            let parsed = text.read(pattern)?;
             Ok((parsed.timestamp(&clock)?, parsed.micros))
         };
         let mut out = Builder::new(call.result);
@@ -136,6 +141,7 @@ macro_rules! parses {
                 summary: $summary,
                 syntax: concat!($name, "(text[, pattern[, zone]])"),
                 examples: &[Example { sql: $sql, result: $result }],
+                constant_arguments: &[1, 2],
                 ..Record::DEFAULT
             },
             on_error: OnError::$on_error,

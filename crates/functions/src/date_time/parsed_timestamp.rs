@@ -44,6 +44,8 @@ pub struct Text<'a> {
     joda: bool,
     /// Years that the result can hold.
     years: (i32, i32),
+    /// A day of one digit has a space before it.
+    padded_days: bool,
 }
 
 fn shown(text: &[u8]) -> String {
@@ -62,7 +64,12 @@ fn within(what: &str, value: i32, least: i32, most: i32) -> Result<i32> {
 
 impl<'a> Text<'a> {
     pub fn new(text: &'a [u8], joda: bool, years: (i32, i32)) -> Text<'a> {
-        Text { rest: text, joda, years }
+        Text { rest: text, joda, years, padded_days: false }
+    }
+
+    /// Must a day of one digit have a space before it?
+    pub fn with_padded_days(self, padded_days: bool) -> Text<'a> {
+        Text { padded_days, ..self }
     }
 
     /// Exactly `width` characters as a number; like the kernel, it does not look whether they are digits, the range
@@ -109,9 +116,18 @@ impl<'a> Text<'a> {
             };
         }
         match field {
-            Field::Month | Field::Day | Field::Hour | Field::ClockHourOfHalf if width == 1 => {
+            Field::Day if width == 1 && self.padded_days => match self.rest {
+                [b' ', ..] => {
+                    self.rest = &self.rest[1..];
+                    self.exact(1)
+                }
+                _ => self.exact(2),
+            },
+            Field::Day if width == 1 => {
+                self.rest = self.rest.trim_ascii_start();
                 self.loose(2, false)
             }
+            Field::Month | Field::Hour | Field::ClockHourOfHalf if width == 1 => self.loose(2, false),
             _ => self.exact(width),
         }
     }

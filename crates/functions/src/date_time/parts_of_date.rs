@@ -28,6 +28,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toYear(date[, zone])",
             examples: &[Example { sql: "SELECT toYear(toDate('2024-02-29'))", result: "2024" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u16,
@@ -41,6 +42,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toQuarter(date[, zone])",
             examples: &[Example { sql: "SELECT toQuarter(toDate('2024-02-29'))", result: "1" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -54,6 +56,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toMonth(date[, zone])",
             examples: &[Example { sql: "SELECT toMonth(toDate('2024-02-29'))", result: "2" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -67,6 +70,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toDayOfYear(date[, zone])",
             examples: &[Example { sql: "SELECT toDayOfYear(toDate('2024-02-29'))", result: "60" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u16,
@@ -80,6 +84,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toDayOfMonth(date[, zone])",
             examples: &[Example { sql: "SELECT toDayOfMonth(toDate('2024-02-29'))", result: "29" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -92,6 +97,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toDaysInMonth(date[, zone])",
             examples: &[Example { sql: "SELECT toDaysInMonth(toDate('2024-02-01'))", result: "29" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -109,6 +115,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toISOYear(date[, zone])",
             examples: &[Example { sql: "SELECT toISOYear(toDate('2024-12-30'))", result: "2025" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u16,
@@ -121,6 +128,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toISOWeek(date[, zone])",
             examples: &[Example { sql: "SELECT toISOWeek(toDate('2024-02-29'))", result: "9" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -133,6 +141,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toYYYYMM(date[, zone])",
             examples: &[Example { sql: "SELECT toYYYYMM(toDate('2024-02-29'))", result: "202402" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u32,
@@ -150,6 +159,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toYYYYMMDD(date[, zone])",
             examples: &[Example { sql: "SELECT toYYYYMMDD(toDate('2024-02-29'))", result: "20240229" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u32,
@@ -165,6 +175,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "20240229101112",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Dates, DataType::UInt64),
@@ -188,6 +199,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "739310",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| {

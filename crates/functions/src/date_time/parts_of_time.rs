@@ -40,6 +40,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toHour(moment[, zone])",
             examples: &[Example { sql: "SELECT toHour(toDateTime('2024-02-29 10:11:12'))", result: "10" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -53,6 +54,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toMinute(moment[, zone])",
             examples: &[Example { sql: "SELECT toMinute(toDateTime('2024-02-29 10:11:12'))", result: "11" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -66,6 +68,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toSecond(moment[, zone])",
             examples: &[Example { sql: "SELECT toSecond(toDateTime('2024-02-29 10:11:12'))", result: "12" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u8,
@@ -82,6 +85,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "345",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Timestamps, DataType::UInt16),
@@ -101,6 +105,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "345000",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u32,
@@ -117,6 +122,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "345000000",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_u32,

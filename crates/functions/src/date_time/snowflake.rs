@@ -5,7 +5,7 @@ use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use crate::random::generator::Source;
 use crate::string_args::{StringArg, check_type};
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Registry, Volatility};
@@ -25,9 +25,9 @@ struct Epoch(u64);
 
 fn epoch(name: &str, args: &[Argument]) -> Result<u64> {
     let Some(arg) = args.get(1) else { return Ok(0) };
-    let value = arg.constant.as_ref().and_then(|value| value.as_u64()).filter(|_| arg.ty.is_unsigned());
-    check_type(value.is_some(), name, 1, "const UInt*", &arg.ty)?;
-    Ok(value.unwrap_or(0))
+    check_type(arg.ty.is_unsigned(), name, 1, "const UInt*", &arg.ty)?;
+    let value = arg.constant.as_ref().and_then(|value| value.as_u64());
+    value.ok_or_else(|| err!(ILLEGAL_COLUMN, "Argument 2 of function {name}, the epoch, must be constant"))
 }
 
 fn bind_to_time(name: &'static str, args: &[Argument], ticks: bool) -> Result<Bound> {

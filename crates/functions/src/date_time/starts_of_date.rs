@@ -59,6 +59,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toMonday(date[, zone])",
             examples: &[Example { sql: "SELECT toMonday(toDate('2024-02-29'))", result: "2024-02-26" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,
@@ -71,6 +72,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toStartOfMonth(date[, zone])",
             examples: &[Example { sql: "SELECT toStartOfMonth(toDate('2024-02-29'))", result: "2024-02-01" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,
@@ -87,6 +89,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,
@@ -107,6 +110,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-01-01",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,
@@ -119,6 +123,7 @@ static FUNCTIONS: &[Plain] = &[
             syntax: "toStartOfYear(date[, zone])",
             examples: &[Example { sql: "SELECT toStartOfYear(toDate('2024-02-29'))", result: "2024-01-01" }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,
@@ -134,6 +139,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-12-30",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind,

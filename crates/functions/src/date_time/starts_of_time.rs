@@ -91,6 +91,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 00:00:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind(name, args, ctx, Takes::Dates),
@@ -106,6 +107,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:00:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -121,6 +123,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:47:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -137,6 +140,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:45:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -152,6 +156,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:40:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -167,6 +172,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:45:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -182,6 +188,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-02-29 13:30:00",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
@@ -198,6 +205,7 @@ static FUNCTIONS: &[Plain] = &[
                 result: "1970-01-02 13:47:58",
             }],
             total: true,
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| {
@@ -236,6 +244,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT toStartOfSecond(toDateTime64('2024-02-29 13:47:58.345', 3))",
                 result: "2024-02-29 13:47:58.000",
             }],
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_fraction(name, args, ctx, 0),
@@ -250,6 +259,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT toStartOfMillisecond(toDateTime64('2024-02-29 13:47:58.345678', 6))",
                 result: "2024-02-29 13:47:58.345000",
             }],
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_fraction(name, args, ctx, 3),
@@ -264,6 +274,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT toStartOfMicrosecond(toDateTime64('2024-02-29 13:47:58.345678901', 9))",
                 result: "2024-02-29 13:47:58.345678000",
             }],
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_fraction(name, args, ctx, 6),
@@ -278,6 +289,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT toStartOfNanosecond(toDateTime64('2024-02-29 13:47:58.345', 3))",
                 result: "2024-02-29 13:47:58.345000000",
             }],
+            constant_arguments: &[1],
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_fraction(name, args, ctx, 9),

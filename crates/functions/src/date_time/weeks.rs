@@ -238,6 +238,8 @@ static FUNCTIONS: &[Plain] = &[
                 result: "2024-03-02\t2024-03-03",
             }],
             total: true,
+            constant_arguments: &[1],
+            constants_before_types: true,
             ..Record::DEFAULT
         },
         bind: bind_date,

@@ -5,7 +5,6 @@ use crate::plain::Plain;
 use crate::string_args::build;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
-use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 
@@ -23,12 +22,22 @@ pub static FUNCTION: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    check_arity(name, args.len(), 1..=usize::MAX)?;
+    ensure!(
+        !args.is_empty(),
+        TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+        "Number of arguments for function {name} doesn't match: passed 0, should be at least 1"
+    );
     for arg in args {
         ensure!(
             arg.ty.is_integer() || arg.ty.is_float(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Illegal type {} of argument of function {name}, must be Int, UInt or Float number",
+            arg.ty
+        );
+        ensure!(
+            arg.ty.is_narrow_integer() || matches!(arg.ty, DataType::Float32 | DataType::Float64),
+            ILLEGAL_COLUMN,
+            "Illegal column {} of first argument of function {name}",
             arg.ty
         );
     }

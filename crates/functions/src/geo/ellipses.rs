@@ -13,6 +13,7 @@ pub static FUNCTION: Plain = Plain {
         syntax: "pointInEllipses(x, y, x0, y0, a0, b0, ...)",
         examples: &[Example { sql: "SELECT pointInEllipses(10., 10., 10., 9.1, 1., 0.9999)", result: "1" }],
         constants: Constants::Seen,
+        null_before_arity: true,
         ..Record::DEFAULT
     },
     bind,

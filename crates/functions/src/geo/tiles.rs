@@ -116,6 +116,7 @@ static FUNCTIONS: &[Plain] = &[
             summary: "The least and greatest longitude and latitude of a tile of a slippy map, wider by a share of its size on every side if a margin is given.",
             syntax: "MVTBoundingBox(zoom, tile_x, tile_y[, margin])",
             examples: &[Example { sql: "SELECT MVTBoundingBox(1, 0, 0).max_lon", result: "0" }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: |name: &'static str, args: &[Argument], _: &Context| {
@@ -138,6 +139,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT MVTBoundingBoxMercator(1, 0, 0)",
                 result: "(0,0,2147483648,2147483648)",
             }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: |name: &'static str, args: &[Argument], _: &Context| {

@@ -42,6 +42,8 @@ const JUMP: Record = Record {
     summary: "The bucket of a number by Google's jump consistent hash.",
     syntax: "jumpConsistentHash(x, buckets)",
     examples: &[Example { sql: "SELECT jumpConsistentHash(256, 10)", result: "3" }],
+    constant_arguments: &[1],
+    constants_before_types: true,
     ..Record::DEFAULT
 };
 

@@ -107,13 +107,24 @@ impl ScalarFunction for &'static JsonFunction {
             let text = last.constant.as_ref().filter(|_| last.ty.is_string()).and_then(|text| text.as_str());
             let Some(text) = text else {
                 bail!(
-                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    ILLEGAL_COLUMN,
                     "The last argument of function {name} should be a constant string specifying the returned data type"
                 );
             };
             ty = text.parse()?;
         }
         path::check(name, path)?;
+        let result = match self.what {
+            What::KeysAndValues => DataType::tuple([DataType::String, ty.clone()]).array(),
+            _ => ty.clone(),
+        };
+        ensure!(
+            !args.iter().any(|arg| arg.was_nullable)
+                || result.can_be_nullable()
+                || matches!(result, DataType::Nullable(_)),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Nested type {result} cannot be inside Nullable type"
+        );
         Ok(match self.what {
             What::Typed => {
                 Typed::new(&ty, true, ctx)?;
@@ -125,7 +136,6 @@ impl ScalarFunction for &'static JsonFunction {
                 Bound::with_state(result, ty)
             }
             What::KeysAndValues => {
-                let result = DataType::tuple([DataType::String, ty.clone()]).array();
                 Typed::new(&ty, true, ctx)?;
                 Bound::with_state(result, ty)
             }

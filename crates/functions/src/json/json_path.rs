@@ -4,6 +4,7 @@ use super::document::{Document, Element, Node};
 use super::raw;
 use super::typed::text_of;
 use crate::plain::Plain;
+use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
@@ -165,9 +166,10 @@ fn values(call: &Call) -> Result<Column> {
     let mut document = Document::default();
     let mut out = StringBuilder::with_capacity(call.n_rows);
     let mut valid = Vec::with_capacity(call.n_rows);
-    for text in call.vector(0).strings()?.iter() {
+    let texts = StringArg::of(call, 0)?;
+    for row in 0..call.n_rows {
         let mut found = false;
-        let root = document.parse(text);
+        let root = document.parse(texts.get(row));
         out.push_with(|out| {
             let Some(root) = root else { return };
             Path::visit(&options.path.0, root, &mut |element| {
@@ -216,8 +218,9 @@ fn texts(call: &Call, write: impl Fn(&[Step], Element, &mut Vec<u8>)) -> Result<
     let path = call.state::<Path>()?;
     let mut document = Document::default();
     let mut out = StringBuilder::with_capacity(call.n_rows);
-    for text in call.vector(0).strings()?.iter() {
-        match document.parse(text) {
+    let texts = StringArg::of(call, 0)?;
+    for row in 0..call.n_rows {
+        match document.parse(texts.get(row)) {
             Some(root) => out.push_with(|out| write(&path.0, root, out)),
             None => out.push(b""),
         }
@@ -232,14 +235,17 @@ static FUNCTIONS: &[Plain] = &[
             summary: "Is there a value at a JSONPath?",
             syntax: "JSON_EXISTS(json, path)",
             examples: &[Example { sql: "SELECT JSON_EXISTS('{\"a\": 1}', '$.a')", result: "1" }],
+            constant_arguments: &[1],
+            constants_before_types: true,
             ..Record::DEFAULT
         },
         bind: |name, args, _| bind(name, args, DataType::UInt8),
         execute: |call| {
             let path = call.state::<Path>()?;
             let mut document = Document::default();
-            let rows = call.vector(0).strings()?.iter().map(|text| {
-                let root = document.parse(text);
+            let texts = StringArg::of(call, 0)?;
+            let rows = (0..call.n_rows).map(|row| {
+                let root = document.parse(texts.get(row));
                 u8::from(root.is_some_and(|root| Path::visit(&path.0, root, &mut |_| true)))
             });
             Ok(Vector::from(rows.collect::<Vec<u8>>()).into())
@@ -251,6 +257,8 @@ static FUNCTIONS: &[Plain] = &[
             summary: "The first string, number or boolean at a JSONPath as text; empty where there is none.",
             syntax: "JSON_VALUE(json, path)",
             examples: &[Example { sql: "SELECT JSON_VALUE('{\"a\": {\"b\": 1}}', '$.a.b')", result: "1" }],
+            constant_arguments: &[1],
+            constants_before_types: true,
             ..Record::DEFAULT
         },
         bind: bind_value,
@@ -262,6 +270,8 @@ static FUNCTIONS: &[Plain] = &[
             summary: "All values at a JSONPath, as JSON in brackets; empty where there is none.",
             syntax: "JSON_QUERY(json, path)",
             examples: &[Example { sql: "SELECT JSON_QUERY('{\"a\": [1, 2]}', '$.a[*]')", result: "[1, 2]" }],
+            constant_arguments: &[1],
+            constants_before_types: true,
             ..Record::DEFAULT
         },
         bind: |name, args, _| bind(name, args, DataType::String),

@@ -102,6 +102,7 @@ static FUNCTIONS: &[Plain] = &[
                 sql: "SELECT prettyPrintJSON('{\"a\":1}')",
                 result: "{\\n    \"a\": 1\\n}",
             }],
+            null_before_arity: true,
             ..Record::DEFAULT
         },
         bind: |name, args, _| {

@@ -20,6 +20,8 @@ pub static PLAIN: Plain = Plain {
             sql: "SELECT extractKeyValuePairs('name:\"ann b\", age:31')",
             result: "{'name':'ann b','age':'31'}",
         }],
+        constant_arguments: &[1, 2, 3, 4],
+        constants_before_types: true,
         ..Record::DEFAULT
     },
     bind: |name, args, ctx| bind(name, args, ctx, false),
@@ -35,6 +37,8 @@ pub static ESCAPED: Plain = Plain {
             sql: "SELECT extractKeyValuePairsWithEscaping('age:a\\\\x0A')",
             result: "{'age':'a\\n'}",
         }],
+        constant_arguments: &[1, 2, 3, 4],
+        constants_before_types: true,
         ..Record::DEFAULT
     },
     bind: |name, args, ctx| bind(name, args, ctx, true),

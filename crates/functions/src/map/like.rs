@@ -12,7 +12,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record};
 use chalet_types::DataType;
 
-const BY_PATTERN: Record = Record { constants: Constants::Seen, ..Record::DEFAULT };
+const BY_PATTERN: Record = Record { constants: Constants::Seen, null_before_arity: true, ..Record::DEFAULT };
 
 pub static CONTAINS_KEY: Plain = Plain {
     record: Record {

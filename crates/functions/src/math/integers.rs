@@ -96,7 +96,7 @@ impl ScalarFunction for IntegerFunction {
                 _ if x == 0.0 => 0,
                 _ => 1,
             })?),
-            Kind::Factorial => Vector::from(try_unary::<i64, u64>(x, n, |x| {
+            Kind::Factorial => Vector::from(try_unary::<i128, u64>(x, n, |x| {
                 if x > 20 {
                     bail!(
                         BAD_ARGUMENTS,

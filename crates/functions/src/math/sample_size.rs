@@ -7,7 +7,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::vector::Struct;
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, Registry};
 use chalet_types::{DataType, TupleField, Value};
 
 const PLACES: [&str; 5] = ["1st", "2nd", "3rd", "4th", "5th"];
@@ -21,7 +21,7 @@ fn floats_named(names: &[&str]) -> DataType {
     DataType::Tuple(names.iter().map(field).collect())
 }
 
-/// Of the named arguments, only the first may differ from row to row.
+/// Of the named arguments, the last three may not differ from row to row.
 fn bind(name: &str, args: &[Argument], names: &[&str], floats_only: bool) -> Result<Bound> {
     check_arity(name, args.len(), names.len()..=names.len())?;
     for (index, arg) in args.iter().enumerate() {
@@ -38,7 +38,7 @@ fn bind(name: &str, args: &[Argument], names: &[&str], floats_only: bool) -> Res
             arg.ty
         );
     }
-    if let Some(index) = (1..args.len()).find(|index| args[*index].constant.is_none()) {
+    if let Some(index) = (args.len() - 3..args.len()).find(|index| args[*index].constant.is_none()) {
         bail!(ILLEGAL_COLUMN, "Argument at index {index} for function {name} must be constant");
     }
     Ok(floats_named(&["minimum_sample_size", "detect_range_lower", "detect_range_upper"]).into())
@@ -155,6 +155,7 @@ static FUNCTIONS: [Plain; 3] = [
                 sql: "SELECT round(minSampleSizeContinuous(112.25, 21.1, 0.03, 0.80, 0.05).1, 6)",
                 result: "616.293195",
             }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: |name, args, _| bind(name, args, &["baseline", "sigma", "mde", "power", "alpha"], false),
@@ -176,6 +177,7 @@ static FUNCTIONS: [Plain; 3] = [
                 sql: "SELECT round(minSampleSizeConversion(0.25, 0.03, 0.80, 0.05).1, 6)",
                 result: "3396.077603",
             }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: |name, args, _| bind(name, args, &["p1", "d", "power", "alpha"], true),
@@ -195,6 +197,7 @@ static FUNCTIONS: [Plain; 3] = [
                 sql: "SELECT round(proportionsZTest(10, 11, 100, 101, 0.95, 'unpooled').1, 6)",
                 result: "-0.206567",
             }],
+            nulls: Nulls::Seen,
             ..Record::DEFAULT
         },
         bind: bind_proportions,

@@ -4,9 +4,7 @@ use crate::lanes::{Operand, unary};
 use chalet_base::{Result, codes, ensure};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{
-    Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
-};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction};
 use chalet_text::{Style, Writer};
 use chalet_types::DataType;
 use std::io::Write;
@@ -26,7 +24,6 @@ const VISIBLE_WIDTH: Record = Record {
     syntax: "visibleWidth(x)",
     examples: &[Example { sql: "SELECT visibleWidth('абв'), visibleWidth(NULL)", result: "3\t4" }],
     nulls: Nulls::Seen,
-    dictionaries: Dictionaries::Decoded,
     total: true,
     ..Record::DEFAULT
 };
@@ -78,20 +75,14 @@ pub const MAC_TO_STRING_FUNCTION: SmallText = SmallText { record: &MAC_TO_STRING
 pub const MAC_TO_NUMBER_FUNCTION: SmallText = SmallText { record: &MAC_TO_NUMBER, kind: Kind::MacToNumber };
 pub const MAC_TO_OUI_FUNCTION: SmallText = SmallText { record: &MAC_TO_OUI, kind: Kind::MacToOui };
 
-/// The bytes of `XX:XX:...`, `n_bytes` of them.
+/// The bytes of `XX:XX:...`, `n_bytes` of them. Any character separates, and what is no digit counts as 255, as in the kernel.
 fn mac(text: &[u8], n_bytes: usize) -> u64 {
-    let mut number = 0;
-    for index in 0..n_bytes {
-        let at = index * 3;
-        let digit = |offset: usize| text.get(at + offset).and_then(|&b| (b as char).to_digit(16));
-        let (Some(high), Some(low)) = (digit(0), digit(1)) else { return 0 };
-        let separated = index + 1 == n_bytes || text.get(at + 2).is_some();
-        if !separated {
-            return 0;
-        }
-        number = number << 8 | u64::from(high << 4 | low);
+    let length = n_bytes * 3 - 1;
+    if text.len() < length || n_bytes == 6 && text.len() > length {
+        return 0;
     }
-    if n_bytes == 6 && text.len() != 17 { 0 } else { number }
+    let digit = |at: usize| u64::from(char::from(text[at]).to_digit(16).unwrap_or(255));
+    (0..n_bytes).fold(0, |number, index| number << 8 | digit(index * 3) << 4 | digit(index * 3 + 1))
 }
 
 /// Columns of a terminal: none for control characters and marks, two for the wide scripts of East Asia.

@@ -15,6 +15,7 @@ pub static FUNCTION: Plain = Plain {
             sql: "SELECT parseTimeDelta('11s+22min'), parseTimeDelta('1yr2mo')",
             result: "1331\t36806400",
         }],
+        null_before_arity: true,
         ..Record::DEFAULT
     },
     bind,

@@ -16,6 +16,7 @@ const SIZE: Record = Record {
     syntax: "formatReadableSize(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableSize(192851925)", result: "183.92 MiB" }],
     total: true,
+    constant_arguments: &[1],
     ..Record::DEFAULT
 };
 
@@ -25,6 +26,7 @@ const DECIMAL_SIZE: Record = Record {
     syntax: "formatReadableDecimalSize(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableDecimalSize(192851925)", result: "192.85 MB" }],
     total: true,
+    constant_arguments: &[1],
     ..Record::DEFAULT
 };
 
@@ -34,6 +36,7 @@ const QUANTITY: Record = Record {
     syntax: "formatReadableQuantity(x[, precision])",
     examples: &[Example { sql: "SELECT formatReadableQuantity(123456789)", result: "123.46 million" }],
     total: true,
+    constant_arguments: &[1],
     ..Record::DEFAULT
 };
 
@@ -99,13 +102,13 @@ impl ScalarFunction for Readable {
             "Cannot format {ty} because it's not a native numeric type"
         );
         if let Some(precision) = args.get(1) {
-            ensure!(
-                precision.ty == DataType::UInt8 && precision.constant.is_some(),
-                ILLEGAL_TYPE_OF_ARGUMENT,
+            let refused = format!(
                 "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. \
                  Expected: const UInt8, got: {}",
                 precision.ty
             );
+            ensure!(precision.ty == DataType::UInt8, ILLEGAL_TYPE_OF_ARGUMENT, "{refused}");
+            ensure!(precision.constant.is_some(), ILLEGAL_COLUMN, "{refused}");
         }
         Ok(DataType::String.into())
     }

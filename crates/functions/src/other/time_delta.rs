@@ -18,6 +18,7 @@ const RECORD: Record = Record {
         Example { sql: "SELECT formatReadableTimeDelta(3661)", result: "1 hour, 1 minute and 1 second" },
         Example { sql: "SELECT formatReadableTimeDelta(3661, 'minutes')", result: "61 minutes and 1 second" },
     ],
+    constant_arguments: &[1, 2],
     ..Record::DEFAULT
 };
 

@@ -107,7 +107,14 @@ pub const DEFAULT_OF_ARGUMENT_FUNCTION: OfType = OfType {
 pub const DEFAULT_OF_NAME_FUNCTION: OfType = OfType {
     record: &DEFAULT_OF_NAME,
     result: |arg, _| {
-        let ty: DataType = arg.constant_str("defaultValueOfTypeName", "1")?.parse()?;
+        let name = arg.constant.as_ref().filter(|_| arg.ty.is_string()).and_then(Value::as_str);
+        let Some(name) = name else {
+            bail!(
+                ILLEGAL_COLUMN,
+                "The argument of function defaultValueOfTypeName must be a constant string describing type"
+            );
+        };
+        let ty: DataType = name.parse()?;
         let value = Vector::unsaid(&ty, 1).value(0);
         Ok((ty, value))
     },

@@ -7,7 +7,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
 use chalet_types::decimal::pow10;
-use chalet_types::{DataType, I256, Physical};
+use chalet_types::{DataType, I256, Physical, bf16};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -79,9 +79,7 @@ impl ScalarFunction for Round {
             each::<C>(x, digits, n, |x, digits| round_integer(x, -digits, direction, false))
         }, _ => match call.result.physical() {
             Physical::F32 => each::<f32>(x, digits, n, |x, digits| round_f32(x, digits, direction)),
-            Physical::BF16 => each::<chalet_types::bf16>(x, digits, n, |x, digits| {
-                chalet_types::bf16::from_f32(round_f32(x.to_f32(), digits, direction))
-            }),
+            Physical::BF16 => each::<bf16>(x, digits, n, |x, digits| round_bf16(x, digits, direction)),
             _ => each::<f64>(x, digits, n, |x, digits| round_f64(x, digits, direction)),
         })
     }
@@ -205,6 +203,20 @@ macro_rules! round_floats {
             if digits > 0 && !rounded.is_finite() { x } else { rounded }
         }
     };
+}
+
+/// As floats of 32 bits, but the power of ten and what comes of each step are cut to 16 bits.
+fn round_bf16(x: bf16, digits: i64, direction: Direction) -> bf16 {
+    let cut = |x: f32| f32::from_bits(x.to_bits() & 0xffff_0000);
+    let x = x.to_f32();
+    let power = cut(10f32.powi(digits.unsigned_abs().min(400) as i32));
+    let rounded = match digits {
+        0 => round_f32(x, 0, direction),
+        1.. => cut(round_f32(cut(x * power), 0, direction)) / power,
+        _ => cut(round_f32(cut(x / power), 0, direction)) * power,
+    };
+    let rounded = if digits > 0 && !rounded.is_finite() { x } else { rounded };
+    bf16::from_bits((rounded.to_bits() >> 16) as u16)
 }
 
 round_floats!(round_f32, f32);

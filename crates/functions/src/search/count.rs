@@ -5,7 +5,7 @@ use super::position::{Fold, find_once, find_prepared, skip};
 use super::regexp::compile;
 use super::shared_regex::SharedRegex;
 use crate::string_args::{Kind, StringArg, constant_text, expect, integers};
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
@@ -79,6 +79,13 @@ impl ScalarFunction for &'static Count {
         match self.what {
             What::Substring { .. } => {
                 expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
+                let is_constant = |index: usize| args.get(index).is_none_or(|arg| arg.constant.is_some());
+                ensure!(
+                    !(is_constant(0) && is_constant(1)) || is_constant(2),
+                    ILLEGAL_COLUMN,
+                    "Illegal columns Const(String) and Const(String) of arguments of function {}",
+                    self.record.name
+                );
                 Ok(DataType::UInt64.into())
             }
             What::Match { flags } => {

@@ -19,11 +19,14 @@ macro_rules! likes {
                 takes_enum: true,
                 constants: Constants::Seen,
                 search: Search::$search,
+                null_before_arity: true,
+                constant_arguments: &[2],
                 ..Record::DEFAULT
             },
             compile: $compile,
             compile_for_few: $compile,
             yes: $yes,
+            escaped: Some(escaped),
         }),*];
     };
 }
@@ -41,6 +44,38 @@ likes! {
     "notILike" false No ilike_pattern, false
         "As notLike, without regard to case."
         "s NOT ILIKE pattern" "SELECT 'ClickHouse' NOT ILIKE '%house'" => "0";
+}
+
+/// A pattern whose escape character is not the backslash, as one where it is.
+fn escaped(pattern: &[u8], escape: u8) -> Result<Vec<u8>> {
+    let shown = || String::from_utf8_lossy(pattern);
+    let mut out = Vec::with_capacity(pattern.len());
+    let mut bytes = pattern.iter().copied();
+    while let Some(byte) = bytes.next() {
+        let (literal, byte) = match byte {
+            byte if byte != escape => (byte == b'\\', byte),
+            _ => match bytes.next() {
+                Some(next) if next == escape || matches!(next, b'%' | b'_') => {
+                    (matches!(next, b'%' | b'_' | b'\\'), next)
+                }
+                Some(_) => bail!(
+                    CANNOT_PARSE_ESCAPE_SEQUENCE,
+                    "Invalid escape sequence in LIKE pattern '{}': the escape character must be followed by '%', '_', or the escape character itself",
+                    shown()
+                ),
+                None => bail!(
+                    CANNOT_PARSE_ESCAPE_SEQUENCE,
+                    "Invalid escape sequence at the end of LIKE pattern '{}'",
+                    shown()
+                ),
+            },
+        };
+        if literal {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    Ok(out)
 }
 
 enum Token {

@@ -16,6 +16,8 @@ pub static FUNCTION: Plain = Plain {
             result: "a/\ta/",
         }],
         constants: Constants::Seen,
+        constant_arguments: &[1],
+        constants_before_types: true,
         ..Record::DEFAULT
     },
     bind: |name, args, _| {

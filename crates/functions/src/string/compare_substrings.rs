@@ -19,6 +19,7 @@ pub static FUNCTION: Plain = Plain {
             result: "0",
         }],
         constants: Constants::Seen,
+        null_before_arity: true,
         ..Record::DEFAULT
     },
     bind,

@@ -33,7 +33,14 @@ pub static ASSUME_INJECTIVE: Plain = Plain {
         examples: &[Example { sql: "SELECT concatAssumeInjective('a', 'b')", result: "ab" }],
         ..CONCATENATION
     },
-    bind: |_, _, _| Ok(DataType::String.into()),
+    bind: |name, args, _| {
+        ensure!(
+            args.len() != 1,
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Number of arguments for function {name} should not be 1"
+        );
+        Ok(DataType::String.into())
+    },
     execute,
 };
 

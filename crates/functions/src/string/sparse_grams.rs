@@ -18,6 +18,7 @@ macro_rules! sparse_grams {
                 summary: $summary,
                 syntax: concat!($name, "(s[, min_ngram_length[, max_ngram_length[, min_cutoff_length]]])"),
                 examples: &[Example { sql: $sql, result: $result }],
+                constant_arguments: &[1, 2, 3],
                 ..Record::DEFAULT
             },
             bind: |name, args, ctx| bind(name, args, ctx, DataType::$element, $utf8),

@@ -17,6 +17,8 @@ pub static BYTES: Plain = Plain {
             result: "HELLO, WORLD!",
         }],
         constants: Constants::Seen,
+        constant_arguments: &[1, 2],
+        constants_before_types: true,
         ..Record::DEFAULT
     },
     bind,

@@ -5,7 +5,7 @@ use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Strings, Struct, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
 use chalet_types::{DataType, TupleField};
 
 pub static NAMES: Plain = Plain {
@@ -41,12 +41,20 @@ pub static PAIRS: Plain = Plain {
             result: "[('a',1),('b',2)]",
         }],
         total: true,
+        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind: bind_pairs,
     execute: |call| {
         let names = names(call)?;
-        let values = &call.vector(0).structure()?.fields;
+        let vector = call.vector(0);
+        let mut values = vector.structure()?.fields.clone();
+        if let (Some(validity), DataType::Array(pair)) = (&vector.validity, call.result)
+            && matches!(&**pair, DataType::Tuple(pair) if pair[1].ty.is_nullable())
+        {
+            values = values.into_iter().map(|value| value.with_nulls(Some(validity))).collect();
+        }
+        let values = &values;
         let n = names.len();
         let repeated: Vec<Vector> = (0..n).map(|i| Vector::from(names.slice(i, 1))).collect();
         let fields = vec![interleave(&repeated, call.n_rows), interleave(values, call.n_rows)];
@@ -57,7 +65,7 @@ pub static PAIRS: Plain = Plain {
 
 fn fields_of<'a>(name: &str, args: &'a [Argument]) -> Result<&'a [TupleField]> {
     check_arity(name, args.len(), 1..=1)?;
-    match &args[0].ty {
+    match args[0].ty.without_nullable() {
         DataType::Tuple(fields) => Ok(fields),
         ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "The argument of function {name} should be a tuple, got {ty}"),
     }
@@ -75,11 +83,16 @@ fn bind_pairs(name: &'static str, args: &[Argument], _: &Context) -> Result<Boun
         ILLEGAL_TYPE_OF_ARGUMENT,
         "The argument tuple for function {name} must contain just one type"
     );
-    Ok(DataType::tuple([DataType::String, fields[0].ty.clone()]).array().into())
+    let value = &fields[0].ty;
+    let nullable = args[0].ty.is_nullable() && value.can_be_nullable();
+    let value = if nullable { value.clone().nullable() } else { value.clone() };
+    Ok(DataType::tuple([DataType::String, value]).array().into())
 }
 
 fn names(call: &Call) -> Result<Strings> {
-    let DataType::Tuple(fields) = call.args[0].ty else { bail!(LOGICAL_ERROR, "Not a tuple") };
+    let DataType::Tuple(fields) = call.args[0].ty.without_nullable() else {
+        bail!(LOGICAL_ERROR, "Not a tuple")
+    };
     let name = |(index, field): (usize, &TupleField)| {
         field.name.as_ref().map_or_else(|| (index + 1).to_string(), |name| name.to_string())
     };

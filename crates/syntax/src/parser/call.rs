@@ -113,10 +113,11 @@ impl Parser<'_> {
             let parenthesised = self.at(TokenKind::LParen);
             let arg = if call.name.starts_with("view") { self.argument()? } else { self.expr()? };
             match arg.kind {
-                // `f(x, y -> x)` is a function of one lambda of two parameters.
-                ExprKind::Lambda { mut params, body }
-                    if !parenthesised && !call.args.is_empty() && call.args.iter().all(is_plain_name) =>
-                {
+                // `f(x, y -> x)` is a function of one lambda of two parameters; what stands before the arrow can be nothing else.
+                ExprKind::Lambda { mut params, body } if !parenthesised && !call.args.is_empty() => {
+                    if !call.args.iter().all(is_plain_name) {
+                        return Err(self.expect_here("token"));
+                    }
                     let mut all: Vec<Ident> = Vec::new();
                     for arg in call.args.drain(..) {
                         if let ExprKind::Identifier(parts) = arg.kind {

@@ -330,6 +330,9 @@ impl Parser<'_> {
             if min <= priority && self.accept_keyword(words) {
                 let right = self.nested(|p| p.operators(priority + 1))?;
                 if words.ends_with("LIKE") && self.accept_keyword("ESCAPE") {
+                    if !self.at(TokenKind::String) {
+                        return Err(self.expect_here("string literal"));
+                    }
                     let escape = self.nested(|p| p.operators(priority + 1))?;
                     return Ok(Step::More(self.operator(name, vec![left, right, escape], start)));
                 }
@@ -417,7 +420,9 @@ impl Parser<'_> {
         let left_span = left.span;
         let value = match &left.kind {
             ExprKind::Literal(Literal::String(_)) => left,
-            ExprKind::Literal(Literal::UInt(_) | Literal::Int(_) | Literal::Float(_)) => {
+            ExprKind::Literal(literal @ (Literal::UInt(_) | Literal::Int(_) | Literal::Float(_)))
+                if !is_word(literal) =>
+            {
                 string_expr(self.source(left_span), left_span)
             }
             ExprKind::Call(call)
@@ -515,10 +520,19 @@ enum Step {
 /// Whether the elements are literals or such collections again, so that a cast may take the text.
 fn plain_collection(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Literal(_) => expr.alias.is_none(),
+        ExprKind::Literal(literal) => expr.alias.is_none() && !is_word(literal),
         ExprKind::Call(call) if matches!(call.style, CallStyle::Array | CallStyle::Tuple) => {
             expr.alias.is_none() && call.args.iter().all(plain_collection)
         }
+        _ => false,
+    }
+}
+
+/// Is the literal written as a word?
+fn is_word(literal: &Literal) -> bool {
+    match literal {
+        Literal::Null | Literal::Bool(_) => true,
+        Literal::Float(x) => !x.is_finite(),
         _ => false,
     }
 }

@@ -65,12 +65,22 @@ impl Parser<'_> {
             if self.accept(TokenKind::RParen) {
                 break;
             }
-            args.push(self.expr()?);
+            args.push(self.later_element()?);
             if self.accept(TokenKind::RParen) {
                 break;
             }
         }
         Ok(self.call_expr(Call::new("tuple", args, CallStyle::Tuple), start))
+    }
+
+    /// An element behind others, which would be parameters of a lambda without parentheses.
+    fn later_element(&mut self) -> Parse<Expr> {
+        let parenthesised = self.at(TokenKind::LParen);
+        let element = self.expr()?;
+        if !parenthesised && matches!(element.kind, ExprKind::Lambda { .. }) {
+            return Err(self.expect_here("token"));
+        }
+        Ok(element)
     }
 
     /// Whether a query may begin here, possibly after more parentheses.

@@ -1,5 +1,6 @@
 //! Numbers that must fit: what a type cannot hold exactly is an error, or NULL.
 
+use super::numbers::wide_of_f64;
 use super::or_null::zero_unless;
 use super::rules::{Mode, Rules};
 use chalet_base::{Result, err};
@@ -111,7 +112,10 @@ fn exact(value: &Value, to: &DataType, narrow: bool) -> bool {
         }
         (Value::Float(x), _) => {
             let most = if narrow { MOST_OF_NARROW } else { MOST_OF_WIDE };
-            x.is_finite() && x.trunc() == *x && x.abs() < most && in_bounds(cut(*x))
+            let fits = x.is_finite() && x.trunc() == *x && in_bounds(cut(*x));
+            let wide = physical.width().is_some_and(|width| width > 8);
+            // What the conversion changes in the lowest digits is not exact.
+            fits && if narrow || !wide { x.abs() < most } else { wide_of_f64(*x) == cut(*x) }
         }
         (Value::UInt256(_), Physical::U256) => true,
         (Value::UInt256(x), _) if *x > I256::MAX.as_u256() => false,

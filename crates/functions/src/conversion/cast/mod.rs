@@ -5,6 +5,7 @@
 //! - [`accurate`]: numbers that must fit
 //! - [`or_null`]: what becomes NULL, for the common types
 //! - [`several`]: Variant, Dynamic and JSON
+//! - [`large_floats`]: large floats as integers of 128 and 256 bits
 //! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
 mod accurate;
@@ -13,6 +14,7 @@ mod cast_check;
 mod containers;
 mod decimals;
 mod enums;
+mod large_floats;
 mod numbers;
 mod or_null;
 mod rules;

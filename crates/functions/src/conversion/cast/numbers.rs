@@ -3,7 +3,7 @@
 use crate::number::Number;
 use chalet_base::{Result, bail};
 use chalet_columns::{Data, Native, Vector, each_native};
-use chalet_types::{AsI256, DataType, I256, Physical, U256, bf16};
+use chalet_types::{DataType, I256, Physical, U256, bf16};
 
 /// All values as `T`, converted as in C.
 pub fn filled<T: Number>(vector: &Vector) -> Result<Vec<T>> {
@@ -89,6 +89,12 @@ pub fn wide_of_f32(x: f64) -> I256 {
     if x >= 0.0 { I256::from(to_i64(x) as u64) } else { I256::from(to_i64(x)) }
 }
 
+/// A Float64 becomes a wide integer by way of 80 bits.
+pub fn wide_of_f64(x: f64) -> I256 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if x.abs() < LIMIT { I256::from(x as i64) } else { super::large_floats::of_large(x) }
+}
+
 /// Floats outside of the range of the integer give what the kernel's machine gives; those that are no number fail.
 fn float_to_integer(vector: &Vector, physical: Physical) -> Result<Vector> {
     let floats = filled::<f64>(vector)?;
@@ -99,7 +105,7 @@ fn float_to_integer(vector: &Vector, physical: Physical) -> Result<Vector> {
         floats.iter().map(|x| f(*x)).collect()
     }
     let wide = |x: f64| match &vector.data {
-        Data::F64(_) => x.as_i256(),
+        Data::F64(_) => wide_of_f64(x),
         Data::F32(_) => wide_of_f32(x),
         _ => I256::from(to_u64(x)),
     };

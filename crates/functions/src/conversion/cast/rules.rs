@@ -31,6 +31,8 @@ pub struct Rules {
     pub mode: Mode,
     pub text: TextSettings,
     pub overflow: DateTimeOverflow,
+    /// Text that is no address becomes the address of zeros.
+    pub zero_addresses: bool,
 }
 
 impl Rules {
@@ -47,7 +49,8 @@ impl Rules {
             "throw" => DateTimeOverflow::Throw,
             _ => DateTimeOverflow::Ignore,
         };
-        Rules { mode, text, overflow }
+        let zero_addresses = ctx.settings.cast_ipv4_ipv6_default_on_conversion_error;
+        Rules { mode, text, overflow, zero_addresses }
     }
 
     pub fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
@@ -55,6 +58,6 @@ impl Rules {
     }
 
     pub fn with_mode(&self, mode: Mode) -> Rules {
-        Rules { mode, text: self.text.clone(), overflow: self.overflow }
+        Rules { mode, text: self.text.clone(), ..*self }
     }
 }

@@ -84,7 +84,8 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
         return Ok(integers);
     }
     let mut out = Builder::new(&nullable);
-    if or_null {
+    let zero_instead = rules.zero_addresses && matches!(to, DataType::IPv4 | DataType::IPv6);
+    if or_null || zero_instead {
         reader.whole_or_default(strings.iter(), &mut out);
         return Ok(out.finish());
     }

@@ -18,7 +18,14 @@ fn place(latitude: f64, longitude: f64) -> Result<LatLng> {
 fn distances(call: &Call, f: impl Fn(LatLng, LatLng) -> f64) -> Result<Column> {
     let [a, b, c, d] =
         [call.natives::<f64>(0)?, call.natives::<f64>(1)?, call.natives::<f64>(2)?, call.natives::<f64>(3)?];
-    values(call.n_rows, |row| Ok(f(place(a.get(row), b.get(row))?, place(c.get(row), d.get(row))?)))
+    values(call.n_rows, |row| {
+        let (a, b, c, d) = (a.get(row), b.get(row), c.get(row), d.get(row));
+        // Nothing is known of a place that is nowhere.
+        if ![a, b, c, d].iter().all(|x| x.is_finite()) {
+            return Ok(f64::NAN);
+        }
+        Ok(f(place(a, b)?, place(c, d)?))
+    })
 }
 
 fn place_type() -> DataType {
