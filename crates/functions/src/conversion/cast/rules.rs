@@ -31,6 +31,8 @@ pub struct Rules {
     pub mode: Mode,
     pub text: TextSettings,
     pub overflow: DateTimeOverflow,
+    /// Text that is no address is the zero one.
+    pub zero_addresses: bool,
 }
 
 impl Rules {
@@ -47,7 +49,9 @@ impl Rules {
             "throw" => DateTimeOverflow::Throw,
             _ => DateTimeOverflow::Ignore,
         };
-        Rules { mode, text, overflow }
+        let setting = (ctx.settings.all.0)("cast_ipv4_ipv6_default_on_conversion_error");
+        let zero_addresses = setting.is_some_and(|(value, _)| value.as_u64() == Some(1));
+        Rules { mode, text, overflow, zero_addresses }
     }
 
     pub fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {
@@ -55,6 +59,6 @@ impl Rules {
     }
 
     pub fn with_mode(&self, mode: Mode) -> Rules {
-        Rules { mode, text: self.text.clone(), overflow: self.overflow }
+        Rules { mode, text: self.text.clone(), overflow: self.overflow, zero_addresses: self.zero_addresses }
     }
 }
