@@ -218,6 +218,10 @@ impl SelectBinder<'_> {
         for (column, declared) in scope.columns.iter_mut().zip(found.schema().columns.iter()) {
             column.in_star &= declared.in_star();
         }
+        let plan = match self.additional_filter(&name, written, &scope)? {
+            Some(condition) => Plan::Filter(Filter { input: Box::new(plan), condition }),
+            None => plan,
+        };
         Ok((plan, scope))
     }
 

@@ -22,6 +22,7 @@
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
+//! - [`parameter_name`]: query parameters in names of columns
 //! - [`sample`]: the clause SAMPLE of a table
 //! - [`query_settings`]: SETTINGS of sub-queries and of the arms of a set operation
 //! - [`recursive`]: the rows of WITH RECURSIVE
@@ -42,6 +43,7 @@ mod in_operator;
 mod join;
 mod names;
 mod order;
+mod parameter_name;
 mod parameter_value;
 mod parameters;
 pub mod query;
@@ -61,3 +63,4 @@ pub use call::{cast, make_call};
 pub use environment::{ArgumentTable, BinderSettings, Environment, MaybeOwned, REGEXP, TableArgument};
 pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};
+pub use star::matcher_regex;

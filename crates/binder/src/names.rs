@@ -1,10 +1,13 @@
 //! The names of result columns: the alias, else the functional form of the expression.
 
+use crate::call::cast;
+use crate::parameter_name::shown_parameter;
 use crate::query::{Cte, QueryBinder};
 use crate::select::{Item, SelectBinder};
 use chalet_function_api::Volatility;
 use chalet_syntax::ast::{Call, Expr, ExprKind, Ident, Literal, Query, Select, Span, TableKind, WithItem};
 use chalet_syntax::{column_name, visit};
+use chalet_types::DataType;
 use std::rc::Rc;
 
 impl SelectBinder<'_> {
@@ -30,6 +33,16 @@ impl SelectBinder<'_> {
                 } else if let Some(number) = self.subquery_numbers.get(&e.span.start) {
                     let name = format!("exists(_subquery_{number})");
                     *e = Expr { alias: e.alias.take(), ..identifier(&name) };
+                }
+            }
+            ExprKind::Parameter { name, ty } => {
+                let env = self.query.env;
+                let text_of = |constant| {
+                    let text = cast(env, constant, &DataType::String).ok()?;
+                    Some(text.as_literal()?.value())
+                };
+                if let Some(shown) = shown_parameter(env, name, &ty.text, &text_of) {
+                    *e = Expr { alias: e.alias.take(), ..identifier(&shown) };
                 }
             }
             ExprKind::Identifier(parts) if parts.len() > 1 => self.shorten(parts),

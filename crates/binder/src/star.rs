@@ -134,8 +134,8 @@ impl SelectBinder<'_> {
                         item.name = item.column.clone();
                     }
                 }
-                Transformer::Apply { function, params, prefix: None } if params.is_empty() => {
-                    items.iter_mut().for_each(|item| item.name = format!("{function}({})", item.name));
+                Transformer::Apply { function, params, prefix: None } => {
+                    items.iter_mut().for_each(|item| item.name = applied_name(function, params, &item.name));
                 }
                 _ => return None,
             }
@@ -199,7 +199,7 @@ impl SelectBinder<'_> {
                 Ok(items.into_iter().filter(|i| !columns.iter().any(|c| i.is(c))).collect())
             }
             Transformer::ExceptRegex(pattern) => {
-                let regex = regex_of(pattern)?;
+                let regex = matcher_regex(pattern)?;
                 let is_left = |i: &Item| i.changed || !regex.is_match(i.column.as_bytes());
                 Ok(items.into_iter().filter(is_left).collect())
             }
@@ -217,7 +217,7 @@ impl SelectBinder<'_> {
                     let expr = self.applied(call, item.expr)?;
                     let name = match prefix {
                         Some(prefix) => format!("{}{}", String::from_utf8_lossy(prefix), item.column),
-                        None => format!("{function}({inner})"),
+                        None => applied_name(function, params, &inner),
                     };
                     Ok(Item { name, column: item.column, changed: true, shown: None, expr })
                 })
@@ -314,12 +314,23 @@ impl SelectBinder<'_> {
     }
 }
 
+/// The name of a column that APPLY put into a function: `quantile(0.5)(b)`.
+fn applied_name(function: &str, params: &[ast::Expr], inner: &str) -> String {
+    let mut call = Call::new(function.to_string(), Vec::new(), CallStyle::Function);
+    call.params = (!params.is_empty()).then(|| params.to_vec());
+    let span = ast::Span::default();
+    let column = ExprKind::Identifier(vec![ast::Ident::new(inner)]);
+    call.args = vec![ast::Expr { kind: column, alias: None, span }];
+    chalet_syntax::column_name(&ast::Expr { kind: ExprKind::Call(Box::new(call)), alias: None, span })
+}
+
 fn matching_regex(items: Vec<Item>, pattern: &[u8]) -> Result<Vec<Item>> {
-    let regex = regex_of(pattern)?;
+    let regex = matcher_regex(pattern)?;
     Ok(items.into_iter().filter(|item| regex.is_match(item.column.as_bytes())).collect())
 }
 
-fn regex_of(pattern: &[u8]) -> Result<regex::bytes::Regex> {
+/// The pattern of `COLUMNS('...')`.
+pub fn matcher_regex(pattern: &[u8]) -> Result<regex::bytes::Regex> {
     let text = String::from_utf8_lossy(pattern);
     regex::bytes::Regex::new(&text)
         .map_err(|_| err!(CANNOT_COMPILE_REGEXP, "COLUMNS pattern {text} cannot be compiled"))

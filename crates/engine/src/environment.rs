@@ -107,7 +107,11 @@ impl Environment for QueryContext {
             return made_table::made("ViewExplain", &explain_indexes::estimate_header(), rows);
         }
         let text = explain::run(explain, self)?;
-        let lines = text.lines().map(|line| vec![Value::string(line)]);
+        let lines: Vec<&str> = match explain.kind {
+            ast::ExplainKind::Syntax => vec![&text],
+            _ => text.lines().collect(),
+        };
+        let lines = lines.into_iter().map(|line| vec![Value::string(line)]);
         made_table::made("ViewExplain", &[("explain", DataType::String)], lines)
     }
 

@@ -1,6 +1,7 @@
 //! EXPLAIN: the statement at a stage of its life, as text.
 
 use crate::explain_indexes;
+use crate::explain_syntax;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
@@ -15,7 +16,6 @@ use chalet_memory::profile::sampler::Periods;
 use chalet_plan::Plan;
 use chalet_plan::explain::{explain, explain_with};
 use chalet_syntax::ast::{self, ExplainKind, StatementKind};
-use chalet_syntax::print;
 use chalet_types::Value;
 use std::sync::Arc;
 
@@ -23,7 +23,10 @@ pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String
     let inner = &statement.statement;
     match statement.kind {
         ExplainKind::Ast => chalet_syntax::explain_ast(inner),
-        ExplainKind::Syntax => Ok(print::format(inner)),
+        ExplainKind::Syntax => {
+            let in_one_line = flag(&statement.settings, "oneline", ctx)?;
+            Ok(explain_syntax::text(inner, in_one_line, ctx))
+        }
         ExplainKind::QueryTree => Ok(explain(&bind_query(query(inner, "QUERY TREE")?, ctx, &ctx.ids)?.plan)),
         ExplainKind::Plan => {
             let plan = plan(query(inner, "PLAN")?, ctx)?;
@@ -80,11 +83,15 @@ fn shown(value: &Value) -> String {
 
 /// `indexes = 1` of EXPLAIN PLAN, also called `indices`.
 fn has_indexes(settings: &[ast::Setting], ctx: &QueryContext) -> Result<bool> {
+    Ok(flag(settings, "indexes", ctx)? || flag(settings, "indices", ctx)?)
+}
+
+fn flag(settings: &[ast::Setting], wanted_name: &str, ctx: &QueryContext) -> Result<bool> {
     let mut wanted = false;
     for setting in settings {
         let name = setting.name.name.as_str();
         let ast::SettingValue::Expr(value) = &setting.value else { continue };
-        if matches!(name, "indexes" | "indices") {
+        if name == wanted_name {
             let value = bind_constant(value, ctx, &ctx.ids)?.value();
             wanted = match value {
                 Value::UInt(n @ 0..=1) => n == 1,

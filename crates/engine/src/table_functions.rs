@@ -56,6 +56,7 @@ pub(crate) const NAMES: &[&str] = &[
     "generateRandom",
     "generate_series",
     "generateSeries",
+    "input",
     "loop",
     "merge",
     "mergeTreeIndex",
@@ -67,6 +68,7 @@ pub(crate) const NAMES: &[&str] = &[
     "python",
     "remote",
     "remoteSecure",
+    "SQLStandardValues",
     "values",
     "view",
     "zeros",
@@ -123,7 +125,12 @@ pub(crate) fn make(
             let cluster = args.first().and_then(text).unwrap_or_default();
             bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{cluster}' not found")
         }
-        _ if name.eq_ignore_ascii_case("values") => values(args, ctx),
+        "input" => bail!(
+            INVALID_USAGE_OF_INPUT,
+            "Input stream is not initialized, input() must be used only in INSERT SELECT query."
+        ),
+        "SQLStandardValues" => values(name, args, ctx),
+        _ if name.eq_ignore_ascii_case("values") => values("values", args, ctx),
         _ => {
             external_functions::check(name, args)?;
             let near = chalet_base::suggest::nearest(name, NAMES.iter().copied(), 1);
@@ -390,9 +397,11 @@ fn format_function(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn
 }
 
 /// `values('structure', row, ...)`, or rows whose types decide: columns `c1`, `c2`.
-fn values(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+fn values(name: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    // What `(VALUES ...)` of the standard reads has rows alone.
+    let may_declare = name == "values" && args.len() > 1;
     let declared = match args.first() {
-        Some(TableArgument::Value(Value::Bytes(text), DataType::String)) if args.len() > 1 => {
+        Some(TableArgument::Value(Value::Bytes(text), DataType::String)) if may_declare => {
             std::str::from_utf8(text).ok().and_then(|text| parse_structure(text).ok())
         }
         _ => None,
@@ -401,12 +410,12 @@ fn values(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> 
     ensure!(
         !rows.is_empty(),
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-        "Table function 'values' requires 1 or more arguments"
+        "Table function '{name}' requires 1 or more arguments"
     );
     let mut cells: Vec<Vec<(Value, DataType)>> = Vec::with_capacity(rows.len());
     for row in rows {
         let TableArgument::Value(value, ty) = row else {
-            bail!(BAD_ARGUMENTS, "Table function 'values' takes constant rows");
+            bail!(BAD_ARGUMENTS, "Table function '{name}' takes constant rows");
         };
         let one_column = declared.as_ref().is_some_and(|d| d.len() == 1);
         cells.push(match (value, ty) {
@@ -417,10 +426,17 @@ fn values(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> 
         });
     }
     let n = cells[0].len();
+    let is_even = cells.iter().all(|row| row.len() == n);
     ensure!(
-        cells.iter().all(|row| row.len() == n),
+        is_even || declared.is_none(),
         BAD_ARGUMENTS,
-        "Cannot determine common structure for VALUES: rows have different numbers of columns"
+        "Table function VALUES requires all but the first argument (rows specification) to be either tuples or single values."
+    );
+    ensure!(
+        is_even,
+        CANNOT_EXTRACT_TABLE_STRUCTURE,
+        "Cannot determine a common structure for {name} function arguments: the amount of columns is different for different \
+         arguments."
     );
     let structure = match declared {
         Some(structure) => structure,

@@ -19,7 +19,9 @@ pub(crate) fn of_statement<'a>(
         StatementKind::Query(query) => query_settings(&query.body, &mut written),
         StatementKind::Insert(insert) => {
             written.extend(&insert.settings);
-            if let ast::InsertSource::Query(query) = &insert.source {
+            if let ast::InsertSource::Query(query) | ast::InsertSource::Inline { query: Some(query), .. } =
+                &insert.source
+            {
                 query_settings(&query.body, &mut written);
             }
         }
@@ -28,6 +30,10 @@ pub(crate) fn of_statement<'a>(
             if let Some(ast::CreateSource::Query { query, .. }) = &create.source {
                 query_settings(&query.body, &mut written);
             }
+        }
+        // They say what types its columns have.
+        StatementKind::CreateView(create) if !create.materialized => {
+            query_settings(&create.query.body, &mut written);
         }
         StatementKind::Explain(explain) => {
             if let StatementKind::Query(query) = &explain.statement.kind {

@@ -43,7 +43,7 @@ impl ScalarFunction for CollationKey {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         ensure!(
-            has_only_texts(&args[0].ty),
+            has_texts(&args[0].ty),
             BAD_COLLATION,
             "Collations could be specified only for String, LowCardinality(String), Nullable(String) or for Array or Tuple, \
              containing them"
@@ -58,11 +58,11 @@ impl ScalarFunction for CollationKey {
     }
 }
 
-fn has_only_texts(ty: &DataType) -> bool {
+fn has_texts(ty: &DataType) -> bool {
     match ty.bare() {
         DataType::String => true,
-        DataType::Array(element) => has_only_texts(element),
-        DataType::Tuple(fields) => fields.iter().all(|field| has_only_texts(&field.ty)),
+        DataType::Array(element) => has_texts(element),
+        DataType::Tuple(fields) => fields.iter().any(|field| has_texts(&field.ty)),
         _ => false,
     }
 }

@@ -16,7 +16,42 @@ pub struct MemoryTable {
     engine: &'static str,
     schema: TableSchema,
     blocks: Arc<RwLock<Arc<[Block]>>>,
+    kept: Kept,
     known: Mutex<Known>,
+}
+
+/// When the oldest blocks go: while there is more than the most, unless less than the least would be left. A most of 0 is
+/// no limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    pub min_bytes: u64,
+    pub max_bytes: u64,
+    pub min_rows: u64,
+    pub max_rows: u64,
+}
+
+impl Kept {
+    /// How many of the oldest blocks go when one comes.
+    fn n_too_old(&self, blocks: &[Block], new: &Block) -> usize {
+        let size = |block: &Block| (block.memory() as u64, block.n_rows() as u64);
+        let (mut bytes, mut rows) = size(new);
+        for block in blocks {
+            bytes += size(block).0;
+            rows += size(block).1;
+        }
+        let mut n = 0;
+        for block in blocks {
+            let is_much =
+                self.max_bytes > 0 && bytes > self.max_bytes || self.max_rows > 0 && rows > self.max_rows;
+            let left = (bytes - size(block).0, rows - size(block).1);
+            if !is_much || left.0 < self.min_bytes || left.1 < self.min_rows {
+                break;
+            }
+            (bytes, rows) = left;
+            n += 1;
+        }
+        n
+    }
 }
 
 /// What samples said of one state of the rows; columns by their positions in the schema.
@@ -37,14 +72,20 @@ impl MemoryTable {
             engine,
             schema,
             blocks: Arc::new(RwLock::new(Arc::new([]))),
+            kept: Kept::default(),
             known: Mutex::new(Known { blocks: Weak::<[Block; 0]>::new(), columns: Arc::default() }),
         }
+    }
+
+    /// The table with limits on its rows.
+    pub fn keeping(self, kept: Kept) -> Self {
+        MemoryTable { kept, ..self }
     }
 
     fn inserter(&self, over: Option<Arc<[Block]>>) -> MemoryInserter {
         let stored = self.schema.columns.iter().filter(|column| column.is_stored());
         let coded = stored.map(|column| matches!(column.ty, DataType::LowCardinality(_))).collect();
-        MemoryInserter { target: self.blocks.clone(), coded, over, pending: Vec::new() }
+        MemoryInserter { target: self.blocks.clone(), coded, kept: self.kept, over, pending: Vec::new() }
     }
 
     /// Some rows of these columns, positions in the schema; `None` where one of them is not stored.
@@ -136,6 +177,7 @@ struct MemoryInserter {
     target: Arc<RwLock<Arc<[Block]>>>,
     /// Which columns are LowCardinality.
     coded: Vec<bool>,
+    kept: Kept,
     /// What the rows take the place of.
     over: Option<Arc<[Block]>>,
     pending: Vec<Block>,
@@ -162,7 +204,17 @@ impl Inserter for MemoryInserter {
     fn finish(self: Box<Self>) -> Result<()> {
         let mut blocks = self.target.write().unwrap_or_else(PoisonError::into_inner);
         *blocks = match self.over {
-            None => blocks.iter().cloned().chain(self.pending).collect(),
+            None if self.kept.max_bytes == 0 && self.kept.max_rows == 0 => {
+                blocks.iter().cloned().chain(self.pending).collect()
+            }
+            None => {
+                let mut all = blocks.to_vec();
+                for block in self.pending {
+                    all.drain(..self.kept.n_too_old(&all, &block));
+                    all.push(block);
+                }
+                all.into()
+            }
             Some(over) if Arc::ptr_eq(&over, &blocks) => self.pending.into(),
             Some(_) => return Err(changed_meanwhile()),
         };

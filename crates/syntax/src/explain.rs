@@ -3,13 +3,14 @@
 //! Our tree is of another shape, so this lays the kernel's out first. Statements that are not queries say so.
 
 mod create;
+mod statements;
 
 use chalet_base::{Result, bail};
 
 use crate::ast::{
-    Call, CallStyle, Expr, ExprKind, FrameBound, GroupBy, InsertSource, InsertTarget, JoinConstraint,
-    JoinStep, Literal, ObjectName, OrderItem, Query, Ratio, Select, SetExpr, SetOp, Statement, StatementKind,
-    TableExpr, TableKind, Transformer, WindowRef, WindowSpec, WithItem,
+    Call, CallStyle, Expr, ExprKind, FrameBound, GroupBy, JoinConstraint, JoinStep, Literal, ObjectName,
+    OrderItem, Query, Ratio, Select, SetExpr, SetOp, Statement, StatementKind, TableExpr, TableKind,
+    Transformer, WindowRef, WindowSpec, WithItem,
 };
 use crate::parser::{STACK_GROWTH, STACK_RED_ZONE};
 use crate::print::{float_text, string_literal, write_string};
@@ -62,28 +63,15 @@ fn root(statement: &Statement) -> Result<Node> {
     let mut root = match &statement.kind {
         StatementKind::Query(query) => query_node(query),
         StatementKind::Set(_) => leaf("Set"),
-        StatementKind::Insert(insert) => {
-            let mut children = Vec::new();
-            if let InsertTarget::Table(name) = &insert.target {
-                children.push(leaf(format!("Identifier {}", object_name(name))));
-            }
-            if let InsertSource::Query(query) = &insert.source {
-                children.push(query_node(query));
-            }
-            node("InsertQuery  ", children)
-        }
-        StatementKind::Drop(drop) => {
-            let names =
-                drop.names.iter().map(|name| leaf(format!("Identifier {}", object_name(name)))).collect();
-            let label = drop.names.first().map(object_name).unwrap_or_default();
-            node(format!("DropQuery  {label}"), names)
-        }
+        StatementKind::Insert(insert) => statements::insert(insert),
+        StatementKind::Drop(drop) => statements::drop(drop),
         StatementKind::CreateTable(table) => create::table(table),
         StatementKind::CreateView(view) => create::view(view),
         StatementKind::CreateDatabase(database) => create::database(database),
-        _ => {
-            bail!(NOT_IMPLEMENTED, "EXPLAIN AST is implemented for SELECT, INSERT, CREATE, DROP and SET only")
-        }
+        other => match statements::other(other)? {
+            Some(node) => node,
+            None => bail!(NOT_IMPLEMENTED, "EXPLAIN AST of this statement is not implemented"),
+        },
     };
     if let Some(outfile) = &statement.output.outfile {
         let mut literal = |bytes: &[u8]| {

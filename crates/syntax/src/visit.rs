@@ -222,6 +222,27 @@ pub fn for_each_select<'a>(query: &'a Query, f: &mut dyn FnMut(&'a Select)) {
     visit(&query.body, f);
 }
 
+/// The same for rewriting.
+pub fn for_each_select_mut(query: &mut Query, f: &mut dyn FnMut(&mut Select)) {
+    fn visit(body: &mut SetExpr, f: &mut dyn FnMut(&mut Select)) {
+        match body {
+            SetExpr::Select(select) => f(select),
+            SetExpr::SetOp { inputs, .. } => inputs.iter_mut().for_each(|input| visit(input, f)),
+            SetExpr::Query(query) => visit(&mut query.body, f),
+        }
+    }
+    visit(&mut query.body, f);
+}
+
+/// Does the query read the table function `input`, which is the data behind the statement?
+pub fn reads_input(query: &mut Query) -> bool {
+    let mut found = false;
+    for_each_table_mut(query, &mut |table| {
+        found |= matches!(&table.kind, TableKind::Function(call) if call.name == "input");
+    });
+    found
+}
+
 /// The query of a table expression that is one.
 pub fn subquery_of(table: &TableExpr) -> Option<&Query> {
     match &table.kind {
@@ -341,6 +362,6 @@ fn expr_places_mut(e: &mut Expr, f: &mut dyn FnMut(Place<'_>)) {
 }
 
 /// Is it the function of an operator that has a set on its right?
-pub(crate) fn is_in(name: &str) -> bool {
+pub fn is_in(name: &str) -> bool {
     matches!(name, "in" | "notIn" | "globalIn" | "globalNotIn")
 }

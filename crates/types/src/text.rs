@@ -513,6 +513,19 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// DateTime with its zone, if it has one.
+fn whole_seconds(parameters: &[Parameter]) -> Result<DataType> {
+    match parameters {
+        [] => Ok(DataType::DateTime(None)),
+        [Parameter::Text(zone)] => Ok(DataType::DateTime(Some(TimeZone::named(zone)?))),
+        [_] => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "DateTime data type takes a time zone name"),
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "DateTime data type can optionally have only one argument - time zone name"
+        ),
+    }
+}
+
 fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
     use DataType::*;
     let Some(family) = families::resolve(name) else {
@@ -559,12 +572,15 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Decimal64" => decimal(&parameters, Some(18))?,
         "Decimal128" => decimal(&parameters, Some(38))?,
         "Decimal256" => decimal(&parameters, Some(76))?,
-        "DateTime" | "DateTime32" => match &parameters[..] {
-            [] => DateTime(None),
-            [Parameter::Text(zone)] => DateTime(Some(TimeZone::named(zone)?)),
+        "DateTime32" => whole_seconds(&parameters)?,
+        "DateTime" => match &parameters[..] {
             [Parameter::Number(0)] => DateTime(None),
+            [Parameter::Number(0), zone] => whole_seconds(std::slice::from_ref(zone))?,
             [Parameter::Number(scale)] => DateTime64(time_scale(*scale, "DateTime64")?, None),
-            _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "DateTime data type takes a time zone name"),
+            [Parameter::Number(scale), Parameter::Text(zone)] => {
+                DateTime64(time_scale(*scale, "DateTime64")?, Some(TimeZone::named(zone)?))
+            }
+            of_seconds => whole_seconds(of_seconds)?,
         },
         "DateTime64" => match &parameters[..] {
             [] => DateTime64(3, None),

@@ -7,8 +7,8 @@ use crate::projections::program::{ProjectionProgram, programs};
 use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
-use chalet_base::Result;
 use chalet_base::hash::{combine, hash_bytes};
+use chalet_base::{Result, ensure};
 use chalet_binder::row_rule::MergePurpose;
 use chalet_columns::keys::group_keys;
 use chalet_columns::{Block, Column};
@@ -98,7 +98,9 @@ impl Sorted {
                 self.rows_hash =
                     combine(self.rows_hash, hash_bytes(&group_keys(&columns, rows.n_rows()).bytes));
             }
-            for (partition, range) in self.keys.partitions(&rows)? {
+            let partitions = self.keys.partitions(&rows)?;
+            check_partitions(partitions.len() as u64, &self.ctx)?;
+            for (partition, range) in partitions {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
                 let of_partition = match &self.rule {
@@ -116,6 +118,21 @@ impl Sorted {
         }
         self.memory.resize(0)
     }
+}
+
+/// Fails where an INSERT makes more partitions at once than it may.
+fn check_partitions(n: u64, ctx: &QueryContext) -> Result<()> {
+    let settings = &ctx.state.settings;
+    let most = settings.number("max_partitions_per_insert_block").unwrap_or(100);
+    let throws = settings.flag("throw_on_max_partitions_per_insert_block") != Some(false);
+    ensure!(
+        most == 0 || n <= most || !throws,
+        TOO_MANY_PARTS,
+        "Too many partitions for single INSERT block (more than {most}). The limit is controlled by \
+         'max_partitions_per_insert_block' setting. Partitions are for dropping and moving rows, not for making queries fast: use \
+         ORDER BY for that"
+    );
+    Ok(())
 }
 
 impl Inserter for Sorted {

@@ -98,6 +98,12 @@ impl Settings {
         for (name, field) in limits {
             *field = self.number(name).unwrap_or(*field);
         }
+        // The kernel's other algorithms go to disk where the limit is reached.
+        let algorithm = self.text("join_algorithm").and_then(|list| list.split(',').next()).map(str::trim);
+        let spills = ["full_sorting_merge", "grace_hash", "partial_merge", "prefer_partial_merge"];
+        if algorithm.is_some_and(|first| spills.iter().any(|name| first.eq_ignore_ascii_case(name))) {
+            s.max_rows_in_join = 0;
+        }
         s.group_by_overflow = match self.text("group_by_overflow_mode") {
             Some("any") => GroupByOverflow::Any,
             Some("break") => GroupByOverflow::Break,

@@ -29,6 +29,10 @@ pub(crate) fn run(
     let is_set = |name| ctx.state.settings.flag(name) == Some(true);
     let (with_parts, with_virtual) =
         (is_set("describe_include_subcolumns"), is_set("describe_include_virtual_columns"));
+    let is_compact = is_set("describe_compact_output");
+    if is_compact {
+        header.truncate(2);
+    }
     let own = schema.columns.iter().filter(|c| !c.is_virtual).cloned();
     let mut listed: Vec<(ColumnSchema, bool)> = own.map(|column| (column, false)).collect();
     if with_virtual {
@@ -56,6 +60,9 @@ pub(crate) fn run(
     }
     let rows = listed.iter().map(|(column, is_part)| {
         let mut cells = row(column, ctx);
+        if is_compact {
+            cells.truncate(2);
+        }
         cells.extend(with_parts.then_some(Value::UInt((*is_part).into())));
         cells.extend(with_virtual.then_some(Value::UInt(column.is_virtual.into())));
         cells

@@ -1,5 +1,6 @@
 //! INSERT: from a query, from data in the statement, from a file.
 
+use super::input_data;
 use super::output::Output;
 use super::receiver::Receiver;
 use crate::defaults::{complete, with_defaults};
@@ -12,7 +13,7 @@ use crate::reading::{caster, read_request};
 use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_default, bind_table_arguments, cast_column};
-use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query};
+use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query, matcher_regex};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Values};
@@ -24,8 +25,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     let given = output.data.take();
-    if let (ast::InsertSource::Inline { data, .. }, None) = (&insert.source, &given) {
-        ensure!(!data.content.trim_ascii().is_empty(), NO_DATA_TO_INSERT, "No data to insert");
+    if let (ast::InsertSource::Inline { data, .. }, None) = (&insert.source, &given)
+        && data.content.trim_ascii().is_empty()
+    {
+        let may_be_none = ctx.state.settings.flag("throw_if_no_data_to_insert") == Some(false);
+        ensure!(may_be_none, NO_DATA_TO_INSERT, "No data to insert");
+        return Ok(());
     }
     let to = target(insert, ctx)?;
     ensure!(
@@ -35,6 +40,11 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
     );
     let columns = listed(insert, &*to.table, &to.name)?.or_else(|| to.columns.clone());
     let (rows, bytes) = match (&insert.source, given) {
+        (ast::InsertSource::Inline { query: Some(query), format, data }, given) => {
+            let target = given_columns(&*to.table, columns.clone());
+            let query = input_data::with_data(query, &format.name, &data.content, given, &target)?;
+            from_bound(&to, columns, bind_query(&query, ctx, &ctx.ids)?, ctx)?
+        }
         (ast::InsertSource::Inline { format, .. }, Some(InsertData::Bytes(bytes))) => {
             from_data(&to, columns, &format.name, Input::stream(bytes), ctx)?
         }
@@ -51,7 +61,7 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
         (ast::InsertSource::Query(query), None) => {
             from_bound(&to, columns, bind_query(query, ctx, &ctx.ids)?, ctx)?
         }
-        (ast::InsertSource::Inline { format, data }, None) => {
+        (ast::InsertSource::Inline { format, data, .. }, None) => {
             let input = Input::from(data.content.clone());
             from_data(&to, columns, &format.name, input, ctx)?
         }
@@ -134,7 +144,11 @@ fn listed(insert: &ast::Insert, table: &dyn Table, name: &str) -> Result<Option<
             let places = places(&schema);
             let mut seen = HashSet::new();
             for ident in list {
-                let known = places.get(&*ident.name).map(|&i| &schema.columns[i]);
+                // With the table's name in front, or without.
+                let own = name.rsplit('.').next().unwrap_or(name);
+                let bare = ident.name.strip_prefix(own).and_then(|rest| rest.strip_prefix('.'));
+                let place = places.get(&*ident.name).or_else(|| places.get(bare?));
+                let known = place.map(|&i| &schema.columns[i]);
                 let is_alias = |c: &ColumnSchema| c.default_kind() == Some(DefaultKind::Alias);
                 let Some(column) = known.filter(|c| !c.is_virtual && !is_alias(c)) else {
                     bail!(NO_SUCH_COLUMN_IN_TABLE, "No such column {} in table {name}", ident.name);
@@ -147,41 +161,67 @@ fn listed(insert: &ast::Insert, table: &dyn Table, name: &str) -> Result<Option<
                     column.default_kind().map_or("", DefaultKind::name)
                 );
                 ensure!(
-                    seen.insert(&*ident.name),
+                    seen.insert(&*column.name),
                     DUPLICATE_COLUMN,
                     "Column {} specified more than once",
                     ident.name
                 );
-                names.push(ident.name.clone());
+                names.push(column.name.to_string());
             }
             Ok(Some(names))
         }
         Some(ast::InsertColumns::Exprs(exprs)) => {
-            let text: Vec<String> = exprs.iter().map(|e| e.to_string()).collect();
             let mut names: Vec<String> = Vec::new();
             for e in exprs {
-                match &e.kind {
-                    ast::ExprKind::Star(transformers) => {
-                        let mut left: Vec<String> = all().collect();
-                        for transformer in transformers {
-                            let ast::Transformer::Except { columns, .. } = transformer else {
-                                bail!(
-                                    NOT_IMPLEMENTED,
-                                    "INSERT INTO ... ({}) is not supported",
-                                    text.join(", ")
-                                );
-                            };
-                            left.retain(|n| !columns.iter().any(|c| c.name == *n));
-                        }
-                        names.extend(left);
-                    }
-                    ast::ExprKind::Identifier(parts) if parts.len() == 1 => names.push(parts[0].name.clone()),
-                    _ => bail!(NOT_IMPLEMENTED, "INSERT INTO ... ({}) is not supported", text.join(", ")),
-                }
+                names.extend(matched(e, all().collect(), name)?);
             }
             Ok(Some(names))
         }
     }
+}
+
+/// Those of the table's columns that a matcher of the list means.
+fn matched(e: &ast::Expr, all: Vec<String>, table: &str) -> Result<Vec<String>> {
+    let own = table.rsplit('.').next().unwrap_or(table);
+    let unsupported = || err!(NOT_IMPLEMENTED, "INSERT INTO ... ({e}) is not supported");
+    let check = |prefix: &[ast::Ident]| {
+        let is_own = prefix.last().is_none_or(|last| last.name == own);
+        let names: Vec<&str> = prefix.iter().map(|part| part.name.as_str()).collect();
+        ensure!(is_own, UNKNOWN_IDENTIFIER, "Unknown qualified identifier: {}", names.join("."));
+        Ok(())
+    };
+    let (mut left, transformers) = match &e.kind {
+        ast::ExprKind::Star(transformers) => (all, transformers),
+        ast::ExprKind::QualifiedStar { prefix, transformers } => {
+            check(prefix)?;
+            (all, transformers)
+        }
+        ast::ExprKind::Columns { prefix, matcher, transformers } => {
+            check(prefix)?;
+            let left = match matcher {
+                ast::ColumnsMatcher::Regex(pattern) => {
+                    let regex = matcher_regex(pattern)?;
+                    all.into_iter().filter(|name| regex.is_match(name.as_bytes())).collect()
+                }
+                ast::ColumnsMatcher::List(list) => {
+                    let one = |e: &ast::Expr| matched(e, all.clone(), table);
+                    list.iter().map(one).collect::<Result<Vec<_>>>()?.concat()
+                }
+            };
+            (left, transformers)
+        }
+        ast::ExprKind::Identifier(parts) => {
+            let (column, prefix) = parts.split_last().ok_or_else(unsupported)?;
+            check(prefix)?;
+            return Ok(vec![column.name.clone()]);
+        }
+        _ => return Err(unsupported()),
+    };
+    for transformer in transformers {
+        let ast::Transformer::Except { columns, .. } = transformer else { return Err(unsupported()) };
+        left.retain(|name| !columns.iter().any(|column| column.name == *name));
+    }
+    Ok(left)
 }
 
 /// Where the columns of a table are, by name.
@@ -285,9 +325,9 @@ pub(super) fn plan_into(
     let null_as_default = ctx.state.settings.flag("insert_null_as_default").unwrap_or(true);
     for (field, column) in bound.fields.iter().zip(&given) {
         let takes_default = null_as_default
-            && field.ty.is_nullable()
-            && !column.ty.is_nullable()
-            && column.ty.can_be_nullable();
+            && field.ty.without_low_cardinality().is_nullable()
+            && !column.ty.without_low_cardinality().is_nullable()
+            && column.ty.without_low_cardinality().can_be_nullable();
         let value = if takes_default {
             let source = ("source".to_string(), Expr::Column(field.id, field.ty.clone()));
             let is_null = ("isNull(source)", DataType::UInt8);
@@ -304,7 +344,7 @@ pub(super) fn plan_into(
 
 /// The column as a type without NULL: the type's own default in place of NULL.
 fn or_zero(field: &Field, ty: &DataType, ctx: &QueryContext) -> Result<Expr> {
-    let given = cast_column(field, &ty.clone().nullable(), ctx)?;
+    let given = cast_column(field, &ty.without_low_cardinality().clone().nullable(), ctx)?;
     let zero = Vector::defaults(ty, 1);
     let zero = Expr::Literal(chalet_plan::Literal { value: Arc::new(zero), ty: ty.clone() });
     let columns = [("given".to_string(), given), ("zero".to_string(), zero)];

@@ -3,12 +3,14 @@
 mod alter;
 mod attach;
 mod backup;
+mod cached;
 mod check;
 mod checked;
 pub(crate) mod create;
 mod dependents;
 mod describe;
 mod drop;
+mod input_data;
 pub(crate) mod insert;
 mod kill;
 mod limits;
@@ -176,17 +178,10 @@ fn run_kind(
     match &statement.kind {
         StatementKind::Query(query) => {
             replicas::check(query, ctx)?;
+            cached::check(query, ctx)?;
             query::run(query, &statement.output, ctx, output)?
         }
-        StatementKind::Explain(explain) => {
-            if explain.kind == ast::ExplainKind::Estimate {
-                let rows = explain::estimate(&explain.statement, ctx)?;
-                print_rows(&explain_indexes::estimate_header(), rows, statement, ctx, output)?;
-                return Ok(());
-            }
-            let text = explain::run(explain, ctx)?;
-            print_lines(&text, "explain", statement, ctx, output)?;
-        }
+        StatementKind::Explain(explain) => explained(explain, statement, ctx, output)?,
         StatementKind::CreateTable(create) => create::table(create, ctx, output)?,
         StatementKind::CreateView(create) => {
             create::view(create, ctx, output)?;
@@ -258,12 +253,33 @@ fn run_kind(
             system::run(command, target.as_ref(), rest, ctx)?;
         }
         StatementKind::Parallel(list) => parallel::run(list, ctx, own, output)?,
+        StatementKind::Transaction(TransactionCommand::Explain) => {
+            print_lines("<no current transaction>", "explain", statement, ctx, output)?;
+        }
         StatementKind::Transaction(TransactionCommand::Commit | TransactionCommand::Rollback) => {
             bail!(INVALID_TRANSACTION, "There is no current transaction")
         }
         other => bail!(NOT_IMPLEMENTED, "{} is not supported", kind_name(other)),
     }
     Ok(())
+}
+
+fn explained(
+    explain: &ast::Explain,
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    if explain.kind == ast::ExplainKind::Estimate {
+        let rows = explain::estimate(&explain.statement, ctx)?;
+        return print_rows(&explain_indexes::estimate_header(), rows, statement, ctx, output);
+    }
+    let text = explain::run(explain, ctx)?;
+    if explain.kind == ast::ExplainKind::Syntax {
+        let rows = vec![vec![Value::from(text.as_str())]];
+        return print_rows(&[("explain", DataType::String)], rows, statement, ctx, output);
+    }
+    print_lines(&text, "explain", statement, ctx, output)
 }
 
 /// The words that a statement which is not supported begins with.

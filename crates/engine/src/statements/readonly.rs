@@ -2,7 +2,7 @@
 
 use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
-use chalet_syntax::ast::{SetStatement, Statement, StatementKind};
+use chalet_syntax::ast::{InsertTarget, ObjectName, SetStatement, Statement, StatementKind};
 
 /// Statements that change nothing and answer with rows.
 pub(crate) fn gives_rows(kind: &StatementKind) -> bool {
@@ -63,10 +63,32 @@ pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
     }
     let reads = gives_rows(&statement.kind)
         || matches!(statement.kind, StatementKind::Use(_) | StatementKind::Set(_));
+    if level == 2 && is_of_session(&statement.kind, ctx) {
+        return Ok(());
+    }
     ensure!(
         reads && statement.output.outfile.is_none(),
         READONLY,
         "Cannot execute query in readonly mode. For queries that change data or tables, the setting `readonly` must be 0"
     );
     Ok(())
+}
+
+/// Does the statement touch temporary tables alone? `readonly = 2` allows those.
+fn is_of_session(kind: &StatementKind, ctx: &QueryContext) -> bool {
+    let is_temporary =
+        |name: &ObjectName| name.database.is_none() && ctx.state.temporary.contains_key(&name.name.name);
+    match kind {
+        StatementKind::CreateTable(create) => create.temporary,
+        StatementKind::CreateView(create) => create.temporary,
+        StatementKind::Insert(insert) => match &insert.target {
+            InsertTarget::Table(name) => is_temporary(name),
+            InsertTarget::Function(_) => false,
+        },
+        StatementKind::AlterTable(alter) => is_temporary(&alter.name),
+        StatementKind::Drop(drop) => {
+            !drop.all_tables && (drop.temporary || drop.names.iter().all(is_temporary))
+        }
+        _ => false,
+    }
 }

@@ -23,11 +23,27 @@ pub(crate) fn run(set: &ast::SetStatement, ctx: &QueryContext, own: &SessionStat
             }
             Ok(SessionChange::Settings(settings, params))
         }
-        ast::SetStatement::Role(role) => {
-            bail!(UNKNOWN_ROLE, "There is no role `{role}` in `user directories`")
-        }
+        ast::SetStatement::Role(text) => set_role(text, own),
         ast::SetStatement::TransactionSnapshot(_) => {
             bail!(INVALID_TRANSACTION, "There is no current transaction")
+        }
+    }
+}
+
+/// Of no roles all and none are the same.
+fn set_role(text: &str, own: &SessionState) -> Result<SessionChange> {
+    let words: Vec<String> = text.split_whitespace().map(str::to_ascii_uppercase).collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["ROLE", "DEFAULT" | "NONE" | "ALL"] => {
+            Ok(SessionChange::Settings(own.settings.clone(), own.params.clone()))
+        }
+        ["DEFAULT", ..] => bail!(
+            ACCESS_DENIED,
+            "default: Not enough privileges. To execute this query, it's necessary to have the grant ALTER USER ON default."
+        ),
+        _ => {
+            let role = text.split_whitespace().nth(1).unwrap_or_default();
+            bail!(UNKNOWN_ROLE, "There is no role `{role}` in `user directories`")
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::tables;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
+use chalet_syntax::print::write_string;
 use chalet_types::{DataType, Value};
 
 pub(crate) fn run(
@@ -57,20 +58,13 @@ pub(crate) fn run(
             print_rows(&[("value", text)], vec![vec![Value::from(value.as_str())]], statement, ctx, output)
         }
         ShowKind::Functions => {
-            let registry = &ctx.registry;
-            let mut names: Vec<String> = registry.scalars.names().map(String::from).collect();
-            names.extend(registry.aggregates.names().map(String::from));
-            names.extend(ctx.database.shared.functions.all().keys().cloned());
-            names.sort();
-            list("name", names, show, statement, ctx, output)
+            selected(&filtered("SELECT * FROM system.functions", "WHERE", "", show), statement, ctx, output)
         }
         ShowKind::Columns { table, full, .. } => columns(table, *full, show, statement, ctx, output),
-        ShowKind::Indexes { table, .. } => indexes(table, statement, ctx, output),
+        ShowKind::Indexes { table, .. } => indexes(table, show, statement, ctx, output),
         ShowKind::Processlist => processlist(statement, ctx, output),
         ShowKind::Engines => {
-            let names =
-                ["File", "Log", "Memory", "Null", "StripeLog", "TinyLog", "View"].map(String::from).to_vec();
-            list("name", names, show, statement, ctx, output)
+            selected("SELECT * FROM system.table_engines ORDER BY name", statement, ctx, output)
         }
         ShowKind::Dictionaries { from } => {
             let database = from.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
@@ -85,7 +79,20 @@ pub(crate) fn run(
             names.sort();
             list("cluster", names, show, statement, ctx, output)
         }
-        ShowKind::Merges => print_rows(&[("name", text)], Vec::new(), statement, ctx, output),
+        ShowKind::Merges => {
+            let number = DataType::Float64;
+            let header = [
+                ("table", text.clone()),
+                ("database", text.clone()),
+                ("estimate_complete", number.clone().nullable()),
+                ("elapsed", number.clone()),
+                ("progress", number),
+                ("is_mutation", DataType::UInt8),
+                ("size_compressed", text.clone()),
+                ("memory_usage", text),
+            ];
+            print_rows(&header, Vec::new(), statement, ctx, output)
+        }
         ShowKind::Grants { names, .. } => {
             let user = ctx.functions.user.as_str();
             let is_user = |name: &str| name == user || name.eq_ignore_ascii_case("CURRENT_USER");
@@ -97,7 +104,10 @@ pub(crate) fn run(
                 .map(|(rights, on)| vec![Value::from(format!("GRANT {rights} ON {on} TO {user}").as_str())]);
             print_rows(&[("GRANTS", text)], rows.collect(), statement, ctx, output)
         }
-        ShowKind::Access(what) => Err(show_access(what)),
+        ShowKind::Access(what) => match nothing_of(what) {
+            Some(header) => print_rows(&header, Vec::new(), statement, ctx, output),
+            None => Err(show_access(what)),
+        },
     }
 }
 
@@ -118,6 +128,20 @@ const GRANTS: [(&str, &str); 5] = [
         "*",
     ),
 ];
+
+/// What a user without roles may see, and there is none of it.
+fn nothing_of(what: &str) -> Option<Vec<(&'static str, DataType)>> {
+    let words: Vec<String> = what.split_whitespace().map(str::to_ascii_uppercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let flag = DataType::UInt8;
+    let role = [("role_name", DataType::String), ("with_admin_option", flag.clone())];
+    Some(match words[..] {
+        ["CURRENT", "ROLES"] => [&role[..], &[("is_default", flag)]].concat(),
+        ["ENABLED", "ROLES"] => [&role[..], &[("is_current", flag.clone()), ("is_default", flag)]].concat(),
+        ["FILESYSTEM", "CACHES"] => vec![("Caches", DataType::String)],
+        _ => return None,
+    })
+}
 
 /// Users, roles and what belongs to them are not kept; nobody has the right to see them.
 fn show_access(what: &str) -> Error {
@@ -147,7 +171,8 @@ fn passes(name: &str, show: &ast::Show, ctx: &QueryContext) -> Result<bool> {
             let function = if *case_insensitive { "ilike" } else { "like" };
             Ok(passes_pattern(function, name, pattern, &ctx.functions)? != *not)
         }
-        Some(ShowFilter::Where(_)) => bail!(NOT_IMPLEMENTED, "SHOW ... WHERE is not supported"),
+        // `narrowed` asks all of a row.
+        Some(ShowFilter::Where(_)) => Ok(true),
     }
 }
 
@@ -165,11 +190,72 @@ fn list(
             rows.push(vec![Value::from(name.as_str())]);
         }
     }
+    narrowed(&[(header, DataType::String)], rows, show, statement, ctx, output)
+}
+
+/// The rows that pass WHERE, as many as LIMIT says.
+fn narrowed(
+    header: &[(&str, DataType)],
+    mut rows: Vec<Vec<Value>>,
+    show: &ast::Show,
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    if let Some(ShowFilter::Where(_)) = &show.filter {
+        return selected(&filtered(&values_of(header, &rows), "WHERE", "", show), statement, ctx, output);
+    }
     if let Some(limit) = &show.limit {
         let literal = chalet_binder::table_columns::bind_constant(limit, ctx, &ctx.ids)?;
         rows.truncate(literal.value().as_u64().unwrap_or(u64::MAX) as usize);
     }
-    print_rows(&[(header, DataType::String)], rows, statement, ctx, output)
+    print_rows(header, rows, statement, ctx, output)
+}
+
+/// A query that gives the rows.
+fn values_of(header: &[(&str, DataType)], rows: &[Vec<Value>]) -> String {
+    let columns: Vec<String> = header.iter().map(|(name, ty)| format!("{} {ty}", quoted(name))).collect();
+    let function = if rows.is_empty() { "null" } else { "values" };
+    let mut sql = format!("SELECT * FROM {function}(");
+    write_string(&mut sql, columns.join(", ").as_bytes());
+    for row in rows {
+        sql.push_str(", (");
+        for (i, value) in row.iter().enumerate() {
+            if i > 0 {
+                sql.push_str(", ");
+            }
+            match value {
+                Value::UInt(number) => sql.push_str(&number.to_string()),
+                value => match value.as_bytes() {
+                    Some(bytes) => write_string(&mut sql, bytes),
+                    None => sql.push_str("NULL"),
+                },
+            }
+        }
+        sql.push(')');
+    }
+    sql.push(')');
+    sql
+}
+
+/// The query, which ends where a condition can be put behind `word`, with what SHOW asks of the column `name`, or of all of
+/// a row.
+fn filtered(query: &str, word: &str, order_by: &str, show: &ast::Show) -> String {
+    let mut sql = query.to_string();
+    match &show.filter {
+        None => {}
+        Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
+            sql.push_str(&format!(" {word} name {}", if *not { "NOT " } else { "" }));
+            sql.push_str(if *case_insensitive { "ILIKE " } else { "LIKE " });
+            write_string(&mut sql, pattern);
+        }
+        Some(ShowFilter::Where(condition)) => sql.push_str(&format!(" {word} ({condition})")),
+    }
+    sql.push_str(order_by);
+    if let Some(limit) = &show.limit {
+        sql.push_str(&format!(" LIMIT {limit}"));
+    }
+    sql
 }
 
 fn create_sql(
@@ -186,7 +272,7 @@ fn create_sql(
         let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), ctx.database.engine());
         if !comment.is_empty() {
             sql.push_str("\nCOMMENT ");
-            chalet_syntax::print::write_string(&mut sql, comment.as_bytes());
+            write_string(&mut sql, comment.as_bytes());
         }
         return Ok(sql);
     }
@@ -254,22 +340,9 @@ fn tables(
         sql.push_str("is_temporary");
     } else {
         sql.push_str("database = ");
-        chalet_syntax::print::write_string(&mut sql, database.as_bytes());
+        write_string(&mut sql, database.as_bytes());
     }
-    match &show.filter {
-        None => {}
-        Some(ShowFilter::Like { not, case_insensitive, pattern }) => {
-            sql.push_str(if *not { " AND name NOT " } else { " AND name " });
-            sql.push_str(if *case_insensitive { "ILIKE " } else { "LIKE " });
-            chalet_syntax::print::write_string(&mut sql, pattern);
-        }
-        Some(ShowFilter::Where(condition)) => sql.push_str(&format!(" AND ({condition})")),
-    }
-    sql.push_str(" ORDER BY name");
-    if let Some(limit) = &show.limit {
-        sql.push_str(&format!(" LIMIT {limit}"));
-    }
-    selected(&sql, statement, ctx, output)
+    selected(&filtered(&sql, "AND", " ORDER BY name", show), statement, ctx, output)
 }
 
 fn columns(
@@ -326,12 +399,13 @@ fn columns(
         }
         rows.push(row);
     }
-    print_rows(&header, rows, statement, ctx, output)
+    narrowed(&header, rows, show, statement, ctx, output)
 }
 
 /// The primary key and the indexes of a table, by their types; nothing of a table that is not there.
 fn indexes(
     table: &ast::ObjectName,
+    show: &ast::Show,
     statement: &ast::Statement,
     ctx: &QueryContext,
     output: &mut Output,
@@ -357,7 +431,7 @@ fn indexes(
     ];
     let database = table.database.as_ref().map(|database| database.name.as_str());
     let Some((found, _)) = tables::find(ctx, database, &table.name.name)? else {
-        return print_rows(&header, Vec::new(), statement, ctx, output);
+        return narrowed(&header, Vec::new(), show, statement, ctx, output);
     };
     let row = |name: &str, at: usize, column: &str, collation: Value, ty: &str, expression: &str| {
         vec![
@@ -394,7 +468,8 @@ fn indexes(
         rows.push((ty, expression, 0, shown));
     }
     rows.sort_by(|a, b| (&a.0, &a.1, a.2).cmp(&(&b.0, &b.1, b.2)));
-    print_rows(&header, rows.into_iter().map(|row| row.3).collect(), statement, ctx, output)
+    let rows = rows.into_iter().map(|row| row.3).collect();
+    narrowed(&header, rows, show, statement, ctx, output)
 }
 
 pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, ctx: &QueryContext) -> bool {
@@ -406,6 +481,7 @@ pub(crate) fn exists(kind: ObjectKind, temporary: bool, name: &ast::ObjectName, 
         ObjectKind::Database => catalog.database_exists(table) || is_system(table),
         ObjectKind::Function => ctx.database.shared.functions.all().contains_key(table),
         ObjectKind::Dictionary => catalog.find(database, table).is_some_and(|e| e.kind == "DICTIONARY"),
+        ObjectKind::View if temporary => in_temporary,
         ObjectKind::View => {
             catalog.find(database, table).is_some_and(|e| e.table.view_query().is_some())
                 || is_system(database)

@@ -133,7 +133,10 @@ impl State {
             );
         }
         (self.consumer)(block)?;
-        Ok(!(over_rows || over_bytes || self.is_done()))
+        // One that may be cut short ends with the block that makes it as large as it may be.
+        let is_full = (limits.max_result_rows > 0 && self.rows >= limits.max_result_rows)
+            || (limits.max_result_bytes > 0 && self.bytes >= limits.max_result_bytes);
+        Ok(!(is_full && limits.result_overflow != Overflow::Throw || self.is_done()))
     }
 
     /// The part of the next block that the limit leaves, if there is any.

@@ -4,6 +4,7 @@ use super::cast::{Mode, Rules, check, convert};
 use super::cast_function::{null_instead, with_zone_of};
 use super::monotonic_range;
 use super::or_default;
+use crate::date_time::zones_of_rows::in_zones_of_rows;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, NullBuffer, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -53,6 +54,8 @@ pub struct ToType {
 struct Plan {
     to: DataType,
     zone: Option<TimeZone>,
+    /// The argument that names a zone for each row.
+    zones: Option<usize>,
     /// The argument that holds the default.
     default: usize,
     /// What cannot be converted is NULL.
@@ -144,6 +147,15 @@ impl ToType {
             rest = 2;
         }
         let mut zone = None;
+        let mut zones = None;
+        if matches!(self.target, Target::String)
+            && let Some(arg) = args.get(rest)
+            && arg.ty.is_string()
+            && arg.constant.is_none()
+        {
+            zones = Some(rest);
+            rest += 1;
+        }
         if takes_zone
             && let Some(arg) = args.get(rest)
             && arg.ty.is_string()
@@ -170,7 +182,7 @@ impl ToType {
         let keeps_nulls = self.failure == Failure::Default
             && ctx.settings.cast_keep_nullable
             && matches!(args[0].ty.without_low_cardinality(), DataType::Nullable(_));
-        Ok(Plan { to, zone, default: rest, lenient, keeps_nulls })
+        Ok(Plan { to, zone, zones, default: rest, lenient, keeps_nulls })
     }
 
     /// Functions that catch failures read text; some of them take numbers too.
@@ -302,14 +314,16 @@ impl ScalarFunction for ToType {
             // Unlike casts, these functions never guess, whatever the setting says.
             rules.text.date_time_input_format = DateTimeInput::Basic;
         }
+        if let Some(zones) = plan.zones {
+            let shown = |zone: &TimeZone, times: &Vector| {
+                convert(times, &in_zone(call.args[0].ty, zone), &DataType::String, &rules)
+            };
+            return Ok(in_zones_of_rows(call, zones, shown)?.into());
+        }
         let mut from = call.args[0].ty.clone();
         if let Some(zone) = &plan.zone {
             rules.text.time_zone = zone.clone();
-            from = match from {
-                DataType::DateTime(_) => DataType::DateTime(Some(zone.clone())),
-                DataType::DateTime64(scale, _) => DataType::DateTime64(scale, Some(zone.clone())),
-                other => other,
-            };
+            from = in_zone(&from, zone);
         }
         let mut vector = Cow::Borrowed(call.vector(0));
         let nulls = vector.validity.clone();
@@ -355,6 +369,15 @@ impl ScalarFunction for ToType {
             Failure::Zero => or_default::zeros(converted, &plan.to),
             Failure::Default => or_default::filled(converted, call, plan.default),
         }
+    }
+}
+
+/// The type of timestamps with another zone.
+fn in_zone(ty: &DataType, zone: &TimeZone) -> DataType {
+    match ty {
+        DataType::DateTime(_) => DataType::DateTime(Some(zone.clone())),
+        DataType::DateTime64(scale, _) => DataType::DateTime64(*scale, Some(zone.clone())),
+        other => other.clone(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::format_pattern::{Field, Pattern, Piece, Shown, check_for_date, joda, mysql, write};
 use super::timestamps::{Takes, check_timestamp, ticks_per_second, zone_of};
+use super::zones_of_rows::in_zones_of_rows;
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, StringBuilder, Strings, Vector};
@@ -14,6 +15,8 @@ use chalet_types::{DataType, TimeZone};
 pub(super) struct State {
     pattern: Pattern,
     zone: TimeZone,
+    /// The argument that names a zone for each row.
+    zones: Option<usize>,
 }
 
 /// The constant pattern of a function.
@@ -69,7 +72,11 @@ pub(super) fn state(name: &'static str, args: &[Argument], ctx: &Context, is_jod
     if matches!(args[0].ty, DataType::Date | DataType::Date32) {
         check_for_date(&pattern, &args[0].ty)?;
     }
-    Ok(State { pattern, zone: zone_of(name, args, 2, ctx)? })
+    let is_column = args.get(2).is_some_and(|arg| arg.ty == DataType::String && arg.constant.is_none());
+    if is_column {
+        return Ok(State { pattern, zone: ctx.time_zone.clone(), zones: Some(2) });
+    }
+    Ok(State { pattern, zone: zone_of(name, args, 2, ctx)?, zones: None })
 }
 
 /// Digits of a fraction of a second at most.
@@ -88,12 +95,22 @@ fn fraction_width(ty: &DataType, ctx: &Context) -> usize {
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    Ok(shown(call.state()?, call.vector(0), call.args[0].ty)?.into())
+    let (state, ty) = (call.state::<State>()?, call.args[0].ty);
+    match state.zones {
+        None => Ok(shown(state, call.vector(0), ty)?.into()),
+        Some(zones) => {
+            let in_zone = |zone: &TimeZone, times: &Vector| written(&state.pattern, zone, times, ty);
+            Ok(in_zones_of_rows(call, zones, in_zone)?.into())
+        }
+    }
 }
 
 /// Timestamps of a type as text.
 pub(super) fn shown(state: &State, vector: &Vector, ty: &DataType) -> Result<Vector> {
-    let State { pattern, zone } = state;
+    written(&state.pattern, &state.zone, vector, ty)
+}
+
+fn written(pattern: &Pattern, zone: &TimeZone, vector: &Vector, ty: &DataType) -> Result<Vector> {
     if pattern.iter().all(|piece| matches!(piece, Piece::Literal(_))) {
         let mut text = Vec::new();
         write(pattern, &Shown { local: 0, fraction: (0, 0), offset: 0, zone: zone.name() }, &mut text);

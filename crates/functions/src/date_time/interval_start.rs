@@ -348,7 +348,9 @@ fn bind_trunc(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bo
     let named = zone_argument(name, args, 2)?;
     let shown = named.clone().or_else(|| ty.time_zone().cloned());
     let zone = shown.clone().unwrap_or_else(|| ctx.time_zone.clone());
-    let extended = matches!(ty, DataType::Date32 | DataType::DateTime64(..));
+    let setting = (ctx.settings.all.0)("function_date_trunc_return_type_behavior");
+    let is_narrow = setting.is_some_and(|(value, _)| value.as_u64() == Some(1));
+    let extended = !is_narrow && matches!(ty, DataType::Date32 | DataType::DateTime64(..));
     let result = result(ty, unit, shown, extended)?;
     ensure!(
         named.is_none()

@@ -28,6 +28,7 @@ pub mod timestamps;
 mod weeks;
 mod windows;
 mod zone;
+pub mod zones_of_rows;
 
 use chalet_function_api::Registry;
 

@@ -192,6 +192,8 @@ pub enum InsertSource {
     Query(Box<Query>),
     /// `VALUES` or `FORMAT name`: the data are the bytes of the statement text in `data`, read later by the format.
     Inline {
+        /// What is made of the data: a query over the table function `input`.
+        query: Option<Box<Query>>,
         format: Ident,
         data: Bytes,
     },
@@ -305,4 +307,6 @@ pub enum TransactionCommand {
     Begin,
     Commit,
     Rollback,
+    /// `EXPLAIN CURRENT TRANSACTION`.
+    Explain,
 }

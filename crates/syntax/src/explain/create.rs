@@ -62,7 +62,7 @@ fn definition(definition: &TableDefinition) -> Option<Node> {
     Some(node("Columns definition", children))
 }
 
-fn column(column: &ColumnDef) -> Node {
+pub(super) fn column(column: &ColumnDef) -> Node {
     let mut children: Vec<Node> = column.ty.iter().map(|ty| data_type(&ty.text)).collect();
     if let Some(default) = &column.default {
         match (&default.expr, &column.ty) {

@@ -2,10 +2,11 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, ObjectKind, StatementKind,
-    Storage, TableDefinition,
+    CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, Ident, ObjectKind, Query,
+    StatementKind, Storage, TableDefinition,
 };
 use crate::lexer::TokenKind;
+use crate::visit;
 use chalet_base::err;
 
 /// Objects of access control and other things that have no meaning in one process.
@@ -173,11 +174,14 @@ impl Parser<'_> {
         let cluster = self.on_cluster()?;
         let refresh = if materialized { self.refresh()? } else { None };
         let to = if materialized && self.accept_keyword("TO") { Some(self.object_name()?) } else { None };
-        let columns = if self.at(TokenKind::LParen) && !self.at_query_in_parens() {
-            Some(self.parens(|p| p.table_definition())?)
-        } else {
-            None
-        };
+        let mut columns = None;
+        let mut aliases = Vec::new();
+        if self.at(TokenKind::LParen) && !self.at_query_in_parens() {
+            match self.maybe(|p| p.paren_list(false, |p| p.ident()))? {
+                Some(names) if !materialized => aliases = names,
+                _ => columns = Some(self.parens(|p| p.table_definition())?),
+            }
+        }
         let mut security = self.security()?;
         let storage = if materialized && to.is_none() { self.storage()? } else { Storage::default() };
         let mut populate = false;
@@ -191,7 +195,10 @@ impl Parser<'_> {
         }
         let mut comment = self.comment_clause()?;
         self.expect_keyword("AS")?;
-        let query = Box::new(self.query()?);
+        let mut query = Box::new(self.query()?);
+        if !aliases.is_empty() {
+            alias_columns(&mut query, &aliases)?;
+        }
         if comment.is_none() {
             comment = self.comment_clause()?;
         }
@@ -273,5 +280,23 @@ impl Parser<'_> {
             comment,
         };
         Ok(StatementKind::CreateDatabase(Box::new(database)))
+    }
+}
+
+/// `CREATE VIEW v (a, b) AS SELECT ...`: the names are aliases of the query's columns.
+fn alias_columns(query: &mut Query, aliases: &[Ident]) -> Parse<()> {
+    let mut is_even = true;
+    visit::for_each_select_mut(query, &mut |select| {
+        is_even &= select.projection.len() == aliases.len();
+        for (item, alias) in select.projection.iter_mut().zip(aliases) {
+            item.alias = Some(alias.clone());
+        }
+    });
+    match is_even {
+        true => Ok(()),
+        false => Err(Fail::Error(err!(
+            BAD_ARGUMENTS,
+            "Number of aliases does not match number of expressions in SELECT list"
+        ))),
     }
 }

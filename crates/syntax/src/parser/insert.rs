@@ -2,9 +2,11 @@
 
 use super::{Parse, Parser};
 use crate::ast::{
-    Bytes, Expr, ExprKind, Ident, Insert, InsertColumns, InsertSource, InsertTarget, Span, StatementKind,
+    Bytes, Expr, ExprKind, Ident, Insert, InsertColumns, InsertSource, InsertTarget, Query, Span,
+    StatementKind,
 };
 use crate::lexer::{Lexer, TokenKind};
+use crate::visit;
 
 impl Parser<'_> {
     pub(crate) fn insert(&mut self) -> Parse<StatementKind> {
@@ -67,7 +69,7 @@ impl Parser<'_> {
             let word = self.advance();
             let format = Ident::at("Values", Span::new(word.start as usize, word.end as usize));
             let data = self.inline_values(word.end as usize);
-            return Ok(InsertSource::Inline { format, data });
+            return Ok(InsertSource::Inline { query: None, format, data });
         }
         self.note("VALUES");
         if self.accept_keyword("FROM INFILE") {
@@ -81,20 +83,30 @@ impl Parser<'_> {
             return Ok(InsertSource::Infile { path, compression, format });
         }
         if self.accept_keyword("FORMAT") {
-            let format = self.ident()?;
-            let end = format.span.end as usize;
-            let data = if format.name.eq_ignore_ascii_case("Values") {
-                self.inline_values(end)
-            } else {
-                self.inline_rest(end)
-            };
-            return Ok(InsertSource::Inline { format, data });
+            return self.inline(None);
         }
         if self.starts_query() {
-            return Ok(InsertSource::Query(Box::new(self.query()?)));
+            let mut query = Box::new(self.query()?);
+            if self.at_keyword("FORMAT") && visit::reads_input(&mut query) {
+                self.advance();
+                return self.inline(Some(query));
+            }
+            return Ok(InsertSource::Query(query));
         }
         self.note("SELECT query, possibly with UNION");
         Err(super::Fail::Syntax)
+    }
+
+    /// What stands behind FORMAT.
+    fn inline(&mut self, query: Option<Box<Query>>) -> Parse<InsertSource> {
+        let format = self.ident()?;
+        let end = format.span.end as usize;
+        let data = if format.name.eq_ignore_ascii_case("Values") {
+            self.inline_values(end)
+        } else {
+            self.inline_rest(end)
+        };
+        Ok(InsertSource::Inline { query, format, data })
     }
 
     /// The data of VALUES end at the first semicolon outside quotes.

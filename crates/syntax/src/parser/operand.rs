@@ -90,6 +90,7 @@ impl Parser<'_> {
             ahead += 1;
         }
         ["SELECT", "WITH", "FROM", "EXPLAIN"].iter().any(|word| self.at_keyword_ahead(ahead, word))
+            || (self.at_keyword_ahead(ahead, "VALUES") && self.peek(ahead + 1).kind == TokenKind::LParen)
     }
 
     fn array(&mut self, start: usize) -> Parse<Expr> {
@@ -114,8 +115,10 @@ impl Parser<'_> {
             return Err(self.expect_here("colon between name and type"));
         }
         self.advance();
-        let ty = self.type_name()?;
+        let mut ty = self.type_name()?;
         self.expect(TokenKind::RBrace)?;
+        // A parameter is shown with its type as it is written.
+        ty.text = self.source(ty.span).to_string();
         let name = self.text_of(token).to_string();
         if ty.text.eq_ignore_ascii_case("Identifier") {
             let ident = self.substituted(name, self.span_from(start));

@@ -217,7 +217,7 @@ impl Parser<'_> {
                 return Err(Fail::Syntax);
             }
             p.advance();
-            if !p.starts_query() {
+            if !p.starts_query() && !p.at_values() {
                 return Err(Fail::Syntax);
             }
             let query = Box::new(p.query()?);
@@ -333,8 +333,10 @@ impl Parser<'_> {
             select.interpolate = Some(if self.at(TokenKind::LParen) {
                 self.paren_list(true, |p| {
                     let name = p.ident()?;
-                    let expr = if p.accept_keyword("AS") { Some(p.bare_expr()?) } else { None };
-                    Ok(InterpolateItem { name, expr })
+                    let column =
+                        Expr { kind: ExprKind::Identifier(vec![name.clone()]), alias: None, span: name.span };
+                    let expr = if p.accept_keyword("AS") { p.bare_expr()? } else { column };
+                    Ok(InterpolateItem { name, expr: Some(expr) })
                 })?
             } else {
                 Vec::new()

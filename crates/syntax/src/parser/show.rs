@@ -3,6 +3,7 @@
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     Describe, Explain, ExplainKind, Ident, ObjectKind, ObjectName, Show, ShowFilter, ShowKind, StatementKind,
+    TransactionCommand,
 };
 use crate::lexer::TokenKind;
 use chalet_base::err;
@@ -61,7 +62,7 @@ impl Parser<'_> {
             return Ok(ShowKind::Clusters);
         }
         if self.at_keyword("SETTINGS PROFILES") || self.at_keyword("CURRENT ROLES") {
-            return Ok(ShowKind::Access(self.rest_of_statement()));
+            return Ok(ShowKind::Access(self.before_output()));
         }
         if self.accept_keyword("CHANGED SETTINGS") {
             return Ok(ShowKind::Settings { changed: true });
@@ -93,7 +94,7 @@ impl Parser<'_> {
             "FILESYSTEM",
         ] {
             if self.at_keyword(word) {
-                return Ok(ShowKind::Access(self.rest_of_statement()));
+                return Ok(ShowKind::Access(self.before_output()));
             }
         }
         let extended = self.accept_keyword("EXTENDED");
@@ -113,6 +114,13 @@ impl Parser<'_> {
             return Err(Fail::Syntax);
         }
         self.show_create(temporary)
+    }
+
+    /// The text up to what says where the answer goes.
+    fn before_output(&mut self) -> String {
+        let ends = ["FORMAT", "INTO OUTFILE", "SETTINGS"];
+        let mut is_first = true;
+        self.text_while(|p| std::mem::take(&mut is_first) || !ends.iter().any(|word| p.at_keyword(word)))
     }
 
     /// `SHOW GRANTS [FOR names] [WITH IMPLICIT] [FINAL]`.
@@ -192,10 +200,11 @@ impl Parser<'_> {
             ("ANALYZE", ExplainKind::Analyze),
             ("PROFILE", ExplainKind::Profile),
         ];
-        for words in ["TABLE OVERRIDE", "CURRENT TRANSACTION"] {
-            if self.at_keyword(words) {
-                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "EXPLAIN {words} is not implemented")));
-            }
+        if self.accept_keyword("CURRENT TRANSACTION") {
+            return Ok(StatementKind::Transaction(TransactionCommand::Explain));
+        }
+        if self.at_keyword("TABLE OVERRIDE") {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "EXPLAIN TABLE OVERRIDE is not implemented")));
         }
         let mut kind = ExplainKind::Plan;
         for (words, found) in kinds {

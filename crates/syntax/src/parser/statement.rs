@@ -136,7 +136,8 @@ impl Parser<'_> {
         };
         let mut kind = self.insert()?;
         if let StatementKind::Insert(insert) = &mut kind
-            && let InsertSource::Query(query) = &mut insert.source
+            && let InsertSource::Query(query) | InsertSource::Inline { query: Some(query), .. } =
+                &mut insert.source
             && let Some(select) = first_select(&mut query.body)
         {
             select.recursive |= recursive;
@@ -283,7 +284,7 @@ impl Parser<'_> {
 
     /// The text of the coming tokens, up to the semicolon or what is no token at most. A space stands where there was
     /// something between two of them, and nowhere else: it could make another token of them.
-    pub(crate) fn text_while(&mut self, goes_on: impl Fn(&mut Self) -> bool) -> String {
+    pub(crate) fn text_while(&mut self, mut goes_on: impl FnMut(&mut Self) -> bool) -> String {
         let mut text = String::new();
         let mut end = 0;
         while !matches!(self.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::Error(_))

@@ -580,7 +580,9 @@ fn is_operator(call: &Call) -> bool {
 
 /// A function's name; words that are safe before a parenthesis stay bare.
 fn write_function_name(out: &mut String, name: &str, style: CallStyle) {
-    let bare = ["if", "array", "any", "all", "mod", "id", "and", "or", "in", "like"];
+    let bare = [
+        "if", "array", "any", "all", "mod", "id", "and", "or", "in", "like", "ilike", "not", "exists", "cast",
+    ];
     if style == CallStyle::Cast || bare.iter().any(|word| name.eq_ignore_ascii_case(word)) {
         out.push_str(name);
     } else {

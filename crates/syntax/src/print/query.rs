@@ -1,6 +1,7 @@
 //! SELECT, clause by clause.
 
 use super::Printer;
+use super::text::write_quoted;
 use crate::ast::{
     GroupBy, Join, JoinConstraint, JoinKind, JoinLocality, JoinStep, JoinStrictness, ObjectName, Query,
     Ratio, Select, SetExpr, SetOp, SetQuantifier, TableExpr, TableKind, WithItem,
@@ -198,10 +199,11 @@ impl Printer {
             if !items.is_empty() {
                 self.word(" (");
                 self.comma_list(items, |p, item| {
-                    p.ident(&item.name);
-                    if let Some(expr) = &item.expr {
-                        p.word(" AS ");
-                        p.closed(expr);
+                    write_quoted(&mut p.out, &item.name.name);
+                    p.word(" AS ");
+                    match &item.expr {
+                        Some(expr) => p.closed(expr),
+                        None => p.ident(&item.name),
                     }
                 });
                 self.word(")");

@@ -159,6 +159,7 @@ impl Printer {
                 TransactionCommand::Begin => "BEGIN TRANSACTION",
                 TransactionCommand::Commit => "COMMIT",
                 TransactionCommand::Rollback => "ROLLBACK",
+                TransactionCommand::Explain => "EXPLAIN CURRENT TRANSACTION",
             }),
         }
     }
@@ -307,7 +308,11 @@ impl Printer {
                 self.word(" ");
                 self.query(query);
             }
-            InsertSource::Inline { format, data } => {
+            InsertSource::Inline { query, format, data } => {
+                if let Some(query) = query {
+                    self.word(" ");
+                    self.query(query);
+                }
                 let values = format.name.eq_ignore_ascii_case("Values");
                 if self.drops_data {
                     self.word(" FORMAT ");
@@ -317,7 +322,7 @@ impl Printer {
                     }
                     return;
                 }
-                if values {
+                if values && query.is_none() {
                     self.word(" VALUES");
                 } else {
                     self.word(" FORMAT ");

@@ -6,6 +6,7 @@ use super::engine::{Engine, Found, New};
 use super::file;
 use super::keyed;
 use super::log::LOG;
+use super::memory;
 use super::merge_tree::FAMILY;
 use super::merge_tree_settings;
 use super::merged;
@@ -19,7 +20,6 @@ use crate::settings;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_storage::Table;
-use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::MERGE_TREE;
 use chalet_storage::null::NullTable;
 use chalet_syntax::ast;
@@ -100,17 +100,10 @@ const ENGINES: &[Engine] = &[
     Engine { name: "Log", ..LOG },
     Engine {
         name: "Memory",
-        other_settings: &[
-            "compress",
-            "min_rows_to_keep",
-            "max_rows_to_keep",
-            "min_bytes_to_keep",
-            "max_bytes_to_keep",
-        ],
-        create: |new| {
-            Ok((Arc::new(MemoryTable::new(schema_of(new.create, new.ctx)?)), new.engine.name.into()))
-        },
-        open: |_, found| Ok(Arc::new(MemoryTable::new(stored_schema(&found.create.definition)?))),
+        settings: memory::SETTINGS,
+        other_settings: &[],
+        create: memory::create,
+        open: memory::open,
         ..LOG
     },
     Engine {

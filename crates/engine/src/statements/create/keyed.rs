@@ -58,7 +58,7 @@ pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Tabl
 }
 
 /// The engine with its settings, as SHOW CREATE prints them.
-fn shown(engine: &Engine, storage: &ast::Storage) -> String {
+pub(super) fn shown(engine: &Engine, storage: &ast::Storage) -> String {
     let name = engine.name;
     let args = storage.engine.as_ref().and_then(|engine| engine.args.as_deref()).unwrap_or_default();
     let args: Vec<String> = args.iter().map(ast::Expr::to_string).collect();

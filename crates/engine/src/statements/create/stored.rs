@@ -1,13 +1,15 @@
 //! Definitions as they are kept on disk: read when the database is opened, and tried before they are written.
 
+use super::super::output::Output;
 use super::columns::stored_schema;
 use super::materialized;
 use crate::column_definitions::comment_of;
 use crate::dictionaries::declared::definition;
 use crate::dictionaries::table::Dictionary;
 use crate::query_context::QueryContext;
+use crate::session_state::SessionChange;
 use crate::sql_functions::SqlFunction;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_storage::view::View;
 use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, StatementKind};
@@ -69,4 +71,23 @@ pub(super) fn check_function(function: &SqlFunction, name: &str, ctx: &QueryCont
     tried
         .map(drop)
         .map_err(|e| e.context(format!("definition of function {name} as it would be kept on disk")))
+}
+
+/// Keeps a table or a view in the session.
+pub(super) fn keep_temporary(
+    name: &str,
+    entry: Entry,
+    replaces: bool,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    let mut temporary = ctx.state.temporary.clone();
+    ensure!(
+        replaces || !temporary.contains_key(name),
+        TABLE_ALREADY_EXISTS,
+        "Temporary table {name} already exists"
+    );
+    temporary.insert(name.to_string(), entry);
+    output.changes.push(SessionChange::Temporary(temporary));
+    Ok(())
 }

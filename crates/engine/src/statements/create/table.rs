@@ -8,7 +8,6 @@ use super::{engines, stored};
 use crate::column_definitions::comment_of;
 use crate::function_table::{self, FunctionTable};
 use crate::query_context::QueryContext;
-use crate::session_state::SessionChange;
 use crate::statements::alter::clone_rows;
 use crate::tables::existing;
 use chalet_base::{Result, ensure};
@@ -54,9 +53,11 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         _ => with_engine(create, ctx)?,
     };
     let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
-    let comment = comment_sql(create.comment.as_deref());
+    let copied = comment_of_source(create, ctx);
+    let written = create.comment.as_deref().or(copied.as_deref().map(str::as_bytes));
+    let comment = comment_sql(written);
     let definition = format!("\n(\n{}\n){made_by}{comment}", columns_sql(&table.schema()));
-    let comment = comment_of(create.comment.as_deref());
+    let comment = comment_of(written);
     let entry = Entry { table: table.clone(), kind, definition: definition.into(), comment };
     if let Some(CreateSource::Table { name: source, clone: true }) = &create.source {
         clone_rows(&*table, &*existing(source, ctx)?.0, ctx)?;
@@ -71,17 +72,17 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         output.bytes_written += bytes;
     }
     if create.temporary {
-        let mut temporary = ctx.state.temporary.clone();
-        ensure!(
-            create.or_replace || !temporary.contains_key(name),
-            TABLE_ALREADY_EXISTS,
-            "Temporary table {name} already exists"
-        );
-        temporary.insert(name.clone(), entry);
-        output.changes.push(SessionChange::Temporary(temporary));
-        return Ok(());
+        return stored::keep_temporary(name, entry, create.or_replace, ctx, output);
     }
     catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+}
+
+/// The comment of the table that the new one is made after.
+fn comment_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Option<Arc<str>> {
+    let Some(CreateSource::Table { name, .. }) = &create.source else { return None };
+    let database = name.database.as_ref().map(|database| database.name.as_str());
+    let source = ctx.entry(database, &name.name.name)?;
+    (!source.comment.is_empty()).then_some(source.comment)
 }
 
 /// The table, and what SHOW CREATE prints behind its columns.

@@ -4,7 +4,7 @@ use super::super::output::Output;
 use super::clauses::{comment_sql, writable};
 use super::columns::{Checked, columns_sql};
 use super::materialized;
-use super::stored::check_table;
+use super::stored::{self, check_table};
 use crate::column_definitions::{columns, comment_of};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
@@ -23,13 +23,21 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
          Use 'ATTACH TABLE {};' to re-attach with stored metadata",
         create.name.name.name
     );
-    ensure!(!create.temporary, NOT_IMPLEMENTED, "CREATE TEMPORARY VIEW is not supported");
+    ensure!(
+        !create.temporary || create.name.database.is_none(),
+        BAD_DATABASE_FOR_TEMPORARY_TABLE,
+        "Temporary objects (tables/views) cannot be inside a database. You should not specify a database for a temporary objects"
+    );
     if create.materialized {
         return materialized::view(create, ctx, output);
     }
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
-    writable(database, ctx)?;
+    if !create.temporary {
+        writable(database, ctx)?;
+    } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {
+        return Ok(());
+    }
     let mut query = ast::Query::clone(&create.query);
     qualify(&mut query, &ctx.state.database, ctx);
     let bound = bind_view(&query, ctx, &ctx.ids)?;
@@ -58,7 +66,11 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     );
     let view = Arc::new(View { schema, query: query.to_string() });
     let comment = comment_of(create.comment.as_deref());
-    let entry = Entry { table: view, kind: "VIEW", definition: definition.into(), comment };
+    let kind = if create.temporary { "TEMPORARY VIEW" } else { "VIEW" };
+    let entry = Entry { table: view, kind, definition: definition.into(), comment };
+    if create.temporary {
+        return stored::keep_temporary(name, entry, create.or_replace, ctx, output);
+    }
     check_table(&entry, database, name, ctx)?;
     ctx.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }

@@ -79,6 +79,11 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
     } else {
         rules
     };
+    let is_address = *inner_from == DataType::String && matches!(inner_to, DataType::IPv4 | DataType::IPv6);
+    if is_address && rules.zero_addresses && rules.mode == Mode::Cast && vector.validity.is_none() {
+        let addresses = bare(vector, inner_from, inner_to, &rules.with_mode(Mode::OrNull))?;
+        return Ok(addresses.without_nulls());
+    }
     let Some(validity) = vector.validity.clone() else {
         return bare(vector, inner_from, inner_to, rules);
     };
