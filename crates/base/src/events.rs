@@ -103,6 +103,8 @@ events! {
     PartialAggregationGroups: "Rows that they put out",
     SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
+    DirectJoins: "Joins with dictionaries that look their keys up, instead of reading all rows",
+    DirectJoinKeys: "Keys that such joins looked up",
     RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
     RuntimeFilterBlocksProcessed: "Blocks that such filters tested",
     RuntimeFilterBlocksSkipped: "Blocks that they did not test, because most rows passed before",
