@@ -20,7 +20,14 @@ COLUMNS = [
     ("extreme", "Int64", "if(number % 2 = 0, -9223372036854775808, 9223372036854775807) + number % 2 * -(number % 5000)", None),
     ("runs", "UInt64", "cityHash64(intDiv(number, 64))", None),
     ("few", "UInt32", "number % 10", "RLE_DICTIONARY"),
-    ("text", "String", "toString(cityHash64(number))", "PLAIN"),
+    ("text", "String", "toString(cityHash64(number))", None),
+    ("hexadecimal", "String", "hex(cityHash64(number))", "DELTA_LENGTH_BYTE_ARRAY"),
+    ("names", "String", "'name ' || leftPad(toString(number), 9, '0')", "DELTA_BYTE_ARRAY"),
+    ("maybe", "Nullable(String)", "if(number % 3 = 0, NULL, 'name ' || leftPad(toString(number), 9, '0'))", "DELTA_BYTE_ARRAY"),
+    ("seconds", "DateTime64(6, 'UTC')", "toDateTime64('2024-01-01 00:00:00', 6, 'UTC') + toIntervalSecond(intDiv(number, 4))", "DELTA_BINARY_PACKED"),
+    ("prices", "Float64", "(cityHash64(number) % 5000) / 100", "RLE_DICTIONARY"),
+    ("places", "Float64", "40.5 + (cityHash64(number) % 1000000007) / 1e10", "BYTE_STREAM_SPLIT"),
+    ("wide", "Decimal(38, 3)", "toDecimal128(cityHash64(number) % 1000000007, 3)", "BYTE_STREAM_SPLIT"),
 ]
 
 
@@ -34,7 +41,7 @@ def table(tmp_path_factory):
         before = deltas(db)
         db.query(f"INSERT INTO t SELECT number, {values} FROM numbers({N})")
         # The mechanism ran.
-        assert deltas(db) >= before + 6
+        assert deltas(db) >= before + 7
         yield db, folder
 
 

@@ -105,6 +105,8 @@ events! {
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",
     NarrowJoinCopies: "Columns of right sides of joins that were copied in fewer bytes, because many rows were picked from them",
+    DirectJoins: "Joins with dictionaries that look their keys up, instead of reading all rows",
+    DirectJoinKeys: "Keys that such joins looked up",
     RuntimeFiltersCreated: "Filters that joins made of the keys of their right sides, for the scans of their left sides",
     RuntimeFilterBlocksProcessed: "Blocks that such filters tested",
     RuntimeFilterBlocksSkipped: "Blocks that they did not test, because most rows passed before",

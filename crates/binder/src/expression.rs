@@ -213,6 +213,13 @@ impl<'b> SelectBinder<'b> {
             expr = match (*name, ty.without_low_cardinality()) {
                 ("null", DataType::Nullable(_)) => make_call(env, "isNull", vec![expr])?,
                 ("size", DataType::String) => make_call(env, "length", vec![expr])?,
+                // The functions of maps know no dictionaries.
+                ("keys" | "values", map)
+                    if is_map(map) && *map != map.recursively_without_low_cardinality() =>
+                {
+                    let part = Expr::literal(&Value::from(*name), DataType::String)?;
+                    make_call(env, "getSubcolumn", vec![expr, part])?
+                }
                 (name, DataType::Array(inner)) if let Some(below) = below_array(name, inner) => {
                     self.of_each_element(expr, &below)?
                 }
@@ -292,10 +299,20 @@ impl<'b> SelectBinder<'b> {
     }
 }
 
-/// What a sub-column of an array is of its elements: their NULLs, and the sizes of the arrays among them.
+/// Maps, and arrays of them.
+fn is_map(ty: &DataType) -> bool {
+    match ty {
+        DataType::Map(..) => true,
+        DataType::Array(inner) => is_map(inner),
+        _ => false,
+    }
+}
+
+/// What a sub-column of an array is of its elements: their NULLs, keys and values, and the sizes of the arrays among them.
 fn below_array(name: &str, element: &DataType) -> Option<String> {
     match element.without_low_cardinality() {
         DataType::Nullable(_) if name == "null" => Some(name.to_string()),
+        DataType::Map(..) if matches!(name, "keys" | "values") => Some(name.to_string()),
         DataType::Array(_) => {
             let level: u8 = name.strip_prefix("size")?.parse().ok()?;
             Some(format!("size{}", level.checked_sub(1)?))

@@ -1,5 +1,6 @@
-//! The codecs of a column: checked against its type, and written out with their arguments. Files are compressed in a
-//! way of their own; the declaration is kept, so that SHOW CREATE and other programs find it.
+//! The codecs of a column: checked against its type, and written out with their arguments. Files of tables heed what compresses
+//! (ZSTD, NONE, ALP) and find a way of their own to prepare values for it; the declaration is kept, so that SHOW CREATE and other
+//! programs find it.
 
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};

@@ -74,7 +74,9 @@ pub(crate) fn estimate(statement: &ast::Statement, ctx: &QueryContext) -> Result
     let StatementKind::Query(query) = &statement.kind else {
         bail!(INCORRECT_QUERY, "Only SELECT is supported for EXPLAIN ESTIMATE query")
     };
-    explain_indexes::estimate(&plan(query, ctx)?, ctx)
+    let written = bind_query(query, ctx, &ctx.ids)?.plan;
+    let tables = explain_indexes::tables_with_rows(&written);
+    explain_indexes::estimate(&plan_optimizer::optimized(written, ctx)?, tables, ctx)
 }
 
 fn shown(value: &Value) -> String {

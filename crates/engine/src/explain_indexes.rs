@@ -76,10 +76,14 @@ pub(crate) fn lines(node: &ScanNode, ctx: &QueryContext) -> Result<Vec<String>> 
     Ok(lines)
 }
 
-/// EXPLAIN ESTIMATE: database, table, parts, rows and granules of each table of the MergeTree family that is read.
-pub(crate) fn estimate(plan: &Plan, ctx: &QueryContext) -> Result<Vec<Vec<Value>>> {
+/// EXPLAIN ESTIMATE: database, table, parts, rows and granules of each table of the MergeTree family that is read. Of `written`, the
+/// tables of the statement as it was written, those count with nothing that the plan no longer reads, because no row can come of it.
+pub(crate) fn estimate(plan: &Plan, mut written: Vec<String>, ctx: &QueryContext) -> Result<Vec<Vec<Value>>> {
     let mut found: Vec<(String, Left)> = Vec::new();
     collect(plan, &mut Vec::new(), ctx, &mut found)?;
+    let read = tables_with_rows(plan);
+    written.retain(|name| !read.contains(name));
+    found.extend(written.into_iter().map(|name| (name, Left::default())));
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let rows = found.into_iter().map(|(name, left)| {
         let (database, table) = name.split_once('.').unwrap_or(("", &name));
@@ -92,6 +96,37 @@ pub(crate) fn estimate(plan: &Plan, ctx: &QueryContext) -> Result<Vec<Vec<Value>
         ]
     });
     Ok(rows.collect())
+}
+
+/// The tables of the MergeTree family in a plan that have rows, each once.
+pub(crate) fn tables_with_rows(plan: &Plan) -> Vec<String> {
+    fn add(plan: &Plan, found: &mut Vec<String>) {
+        if let Plan::Scan(node) = plan
+            && is_of_family(&*node.table)
+            && node.table.total_rows() != Some(0)
+        {
+            let name = table_of(node);
+            if !found.iter().any(|known| known == name) {
+                found.push(name.to_string());
+            }
+        }
+        if let Plan::SharedScan(scan) = plan {
+            add(&scan.source.plan, found);
+        }
+        plan.inputs().into_iter().for_each(|input| add(input, found));
+    }
+    let mut found = Vec::new();
+    add(plan, &mut found);
+    found
+}
+
+fn is_of_family(table: &dyn Table) -> bool {
+    table.as_any().is::<MergeTree>() || table.as_any().is::<PartSet>()
+}
+
+/// The name of the table that is read: a projection is one of its table.
+fn table_of(node: &ScanNode) -> &str {
+    node.name.split(" (").next().unwrap_or_default()
 }
 
 /// The columns of EXPLAIN ESTIMATE.
@@ -127,8 +162,7 @@ fn collect(
         && node.table.total_rows() != Some(0)
         && let Some(reading) = Reading::of(node, conditions, ctx)?
     {
-        // A projection is one of its table.
-        let name = node.name.split(" (").next().unwrap_or_default().to_string();
+        let name = table_of(node).to_string();
         match found.iter_mut().find(|(known, _)| *known == name) {
             Some((_, left)) => {
                 left.parts += reading.left.parts;

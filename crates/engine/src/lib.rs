@@ -16,7 +16,7 @@
 //! - [`query_context`]: what one statement runs with, as data
 //! - [`written_keys`], [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`],
 //!   [`made_table`], [`table_engines`], [`table_argument`],
-//!   [`explain_indexes`], [`explain_syntax`], [`explain`], [`skip_indexes`], [`projections`], [`forced_keys`]: what statements and registries of tables share
+//!   [`explain_indexes`], [`explain_syntax`], [`explain`], [`skip_indexes`], [`projections`], [`forced_keys`], [`direct_join`]: what statements and registries of tables share
 //! - [`remote`]: tables of ClickHouse servers
 //! - [`plan_optimizer`], [`patterns`]: the same, above it
 //! - [`query_log`]: what statements have run, and which run now
@@ -41,6 +41,7 @@ pub mod conversation;
 pub mod database;
 mod defaults;
 mod dictionaries;
+mod direct_join;
 mod environment;
 mod explain;
 mod explain_indexes;

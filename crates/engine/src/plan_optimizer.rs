@@ -1,5 +1,6 @@
 //! The optimizer under the settings of a statement.
 
+use crate::direct_join;
 use crate::forced_keys;
 use crate::projections::choice::Choice;
 use crate::query_context::QueryContext;
@@ -68,6 +69,7 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
     remote::groups::push_down(&mut plan, ctx)?;
     plan = chalet_optimizer::optimize(plan, &with, &|| ctx.control.check(), None)?;
     projections.map_or(Ok(()), |projections| projections.of_rows(&mut plan))?;
+    direct_join::rewrite(&mut plan, ctx)?;
     remote::rows::push_down(&mut plan, ctx)?;
     remote::together::join(&mut plan, ctx);
     skip_indexes::annotate(&mut plan, ctx)?;

@@ -22,6 +22,7 @@ pub mod encoding {
     pub const DELTA_BYTE_ARRAY: i64 = 7;
     pub const RLE_DICTIONARY: i64 = 8;
     pub const BYTE_STREAM_SPLIT: i64 = 9;
+    pub const ALP: i64 = 10;
 }
 
 #[derive(Clone, Debug)]

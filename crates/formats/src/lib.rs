@@ -96,7 +96,7 @@ pub use compression::Compression;
 pub use format::{Capabilities, Format};
 pub use identity::FileIdentity;
 pub use input::{BlockReader, FileScan, Input, InputFormat, ReadRequest, Schema, Summary};
-pub use output::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
+pub use output::{BlockWriter, OutputFormat, PageCodec, Sink, Statistics, WriteRequest};
 pub use registry::Registry;
 pub use settings::FormatSettings;
 pub use statistics::{ColumnStatistics, TableStatistics};

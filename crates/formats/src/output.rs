@@ -55,6 +55,19 @@ pub struct Statistics {
     pub rows_before_aggregation: Option<u64>,
 }
 
+/// How the pages of a column are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageCodec {
+    /// As the settings say, or not at all where that saves little.
+    #[default]
+    BySettings,
+    None,
+    /// The same as by settings, and floats of few digits are encoded by ALP, which not every reader of Parquet knows.
+    Alp,
+    /// Of this level, 1 to 22.
+    Zstd(u8),
+}
+
 /// What to write.
 #[derive(Clone)]
 pub struct WriteRequest {
@@ -64,6 +77,8 @@ pub struct WriteRequest {
     pub time_zone: TimeZone,
     /// Rows of a page at most, for formats that prune page by page; `None` leaves it to the format.
     pub page_rows: Option<usize>,
+    /// Of the first columns, for formats with pages of `page_rows`; that of the others is `BySettings`.
+    pub codecs: Arc<[PageCodec]>,
     /// Threads that may encode at once, for formats that can.
     pub threads: usize,
     /// The output goes to a terminal: colours and widths follow where they are left to the engine.
@@ -78,6 +93,7 @@ impl WriteRequest {
             settings: Arc::default(),
             time_zone: TimeZone::utc(),
             page_rows: None,
+            codecs: Arc::default(),
             threads: 1,
             terminal: false,
         }

@@ -679,6 +679,7 @@ impl FileInserter {
             settings: context.settings.clone(),
             time_zone: context.time_zone.clone(),
             page_rows: None,
+            codecs: Arc::default(),
             threads: if context.settings.output_format_parquet_parallel_encoding {
                 context.threads
             } else {

@@ -49,7 +49,7 @@ pub struct ColumnSchema {
     pub simple_aggregate: Option<Arc<str>>,
     /// When merges put defaults in the place of its values, as SQL text.
     pub ttl: Option<Arc<str>>,
-    /// The list inside of `CODEC(...)`, in full: kept as it was declared. Empty where there is none.
+    /// The list inside of `CODEC(...)`, in full, as it was declared. Empty where there is none.
     pub codec: Arc<str>,
     /// The kinds inside of `STATISTICS(...)`. Empty where there are none: files have statistics of their own.
     pub statistics: Arc<str>,

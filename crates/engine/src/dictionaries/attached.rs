@@ -1,6 +1,7 @@
 //! A dictionary as a statement sees it: with the means to load it, which the statement has and the dictionary has not.
 
 use super::definition::Definition;
+use super::key_cache::gathered;
 use super::loaded::Loaded;
 use super::table::Dictionary;
 use chalet_base::Result;
@@ -9,6 +10,7 @@ use chalet_storage::fixed::BlockScan;
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 type Load = Box<dyn Fn(&Arc<Definition>) -> Result<Loaded> + Send + Sync>;
 
@@ -45,6 +47,11 @@ impl Attached {
         self.is_whole
     }
 
+    /// Where a column of the table is among those of the dictionary.
+    pub fn position(&self, column: usize) -> Option<usize> {
+        self.columns.get(column).copied()
+    }
+
     /// The rows, loaded now if they are not there or too old.
     pub fn loaded(&self) -> Result<Arc<Loaded>> {
         self.dictionary.loaded(&*self.load)
@@ -73,7 +80,11 @@ impl Table for Attached {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        let blocks = vec![self.loaded()?.rows.clone()];
+        let blocks = match self.dictionary.definition.is_cache() {
+            // What is there, as in the kernel: nobody asked for the others.
+            true => gathered(self.dictionary.cache().rows(Instant::now()).into_iter()),
+            false => vec![self.loaded()?.rows.clone()],
+        };
         let mut request = request.clone();
         request.columns.iter_mut().for_each(|column| *column = self.columns[*column]);
         Ok(Arc::new(BlockScan::new(blocks.into(), &request)))

@@ -46,6 +46,11 @@ impl KeyCache {
         }
     }
 
+    /// The rows whose time is not over, from the oldest.
+    pub fn rows(&self, now: Instant) -> Vec<KnownRow> {
+        self.order.iter().filter_map(|key| self.get(key, now)).filter(|(_, row)| *row > 0).collect()
+    }
+
     /// The number of keys, also of those that the source has not.
     pub fn len(&self) -> usize {
         self.entries.len()

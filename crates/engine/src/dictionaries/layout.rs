@@ -31,6 +31,13 @@ pub(crate) struct Layout {
     pub keeps_duplicates: bool,
 }
 
+impl Layout {
+    /// Has a key one row at most, whatever else is asked?
+    pub fn has_unique_keys(&self) -> bool {
+        !self.has_ranges && self.keys != KeyKind::Prefix
+    }
+}
+
 const HASHED: Layout = Layout {
     word: "hashed",
     type_name: "Hashed",

@@ -7,7 +7,7 @@ use crate::projections::program::{ProjectionProgram, programs};
 use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
-use chalet_base::hash::{combine, hash_bytes};
+use chalet_base::hash::{HashMap, combine, hash_bytes};
 use chalet_base::{Result, ensure};
 use chalet_binder::row_rule::MergePurpose;
 use chalet_columns::keys::group_keys;
@@ -56,6 +56,7 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
         projections: programs(table, ctx)?,
         keys,
         part: SortBuffer::default(),
+        appeared: HashMap::default(),
         bytes: 0,
         size: PartSize::of(ctx),
         memory: Reservation::new(ctx.control.memory.clone()),
@@ -75,6 +76,8 @@ struct Sorted {
     projections: Arc<[ProjectionProgram]>,
     /// What is gathered for the next parts.
     part: SortBuffer,
+    /// When each of its partitions came first: parts are numbered in this order.
+    appeared: HashMap<Box<[u8]>, usize>,
     bytes: u64,
     size: PartSize,
     memory: Reservation,
@@ -88,6 +91,19 @@ struct Sorted {
 }
 
 impl Sorted {
+    /// Notes the partitions of rows that have none before.
+    fn note_partitions(&mut self, block: &Block) -> Result<()> {
+        let Some(keys) = self.keys.partition_keys(block)? else { return Ok(()) };
+        for row in 0..block.n_rows() {
+            let key = keys.get(row);
+            let is_known = row > 0 && keys.get(row - 1) == key || self.appeared.contains_key(key);
+            if !is_known {
+                self.appeared.insert(key.into(), self.appeared.len());
+            }
+        }
+        Ok(())
+    }
+
     fn cut_parts(&mut self) -> Result<()> {
         self.bytes = 0;
         let control = &self.ctx.control;
@@ -98,9 +114,11 @@ impl Sorted {
                 self.rows_hash =
                     combine(self.rows_hash, hash_bytes(&group_keys(&columns, rows.n_rows()).bytes));
             }
-            let partitions = self.keys.partitions(&rows)?;
+            let mut partitions = self.keys.partitions(&rows)?;
             check_partitions(partitions.len() as u64, &self.ctx)?;
-            for (partition, range) in partitions {
+            let appeared = std::mem::take(&mut self.appeared);
+            partitions.sort_by_key(|(.., key)| appeared.get(key).copied());
+            for (partition, range, _) in partitions {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
                 let of_partition = match &self.rule {
@@ -138,6 +156,7 @@ fn check_partitions(n: u64, ctx: &QueryContext) -> Result<()> {
 impl Inserter for Sorted {
     fn write(&mut self, block: Block) -> Result<()> {
         let keys = self.keys.all_keys(&block)?;
+        self.note_partitions(&block)?;
         let position = Position { number: self.part.n_blocks() as u32, ..Position::default() };
         self.bytes += block.memory() as u64;
         self.memory.grow(block.memory() + keys.memory())?;

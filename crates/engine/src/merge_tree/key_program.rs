@@ -64,21 +64,29 @@ impl KeyProgram {
         Ok(sort_keys(&ordered, block.n_rows()))
     }
 
-    /// The partitions of rows that are sorted by [`all_keys`](Self::all_keys).
-    pub fn partitions(&self, block: &Block) -> Result<Vec<(Partition, Range<usize>)>> {
+    /// Keys of rows that are equal where their partitions are; `None` where the table has but one.
+    pub fn partition_keys(&self, block: &Block) -> Result<Option<RowKeys>> {
+        let Some((program, _)) = &self.partition else { return Ok(None) };
+        let values = program.evaluate(block)?.swap_remove(0);
+        Ok(Some(sort_keys(&[(&values, Order::ASCENDING)], block.n_rows())))
+    }
+
+    /// The partitions of rows that are sorted by [`all_keys`](Self::all_keys), each with its
+    /// [`partition_keys`](Self::partition_keys).
+    pub fn partitions(&self, block: &Block) -> Result<Vec<(Partition, Range<usize>, Box<[u8]>)>> {
         let Some((program, ty)) = &self.partition else {
-            return Ok(vec![(Partition::all(), 0..block.n_rows())]);
+            return Ok(vec![(Partition::all(), 0..block.n_rows(), Box::default())]);
         };
         let values = program.evaluate(block)?.swap_remove(0);
         let keys = sort_keys(&[(&values, Order::ASCENDING)], block.n_rows());
-        let mut found: Vec<(Partition, Range<usize>)> = Vec::new();
+        let mut found = Vec::new();
         let mut start = 0;
         while start < block.n_rows() {
             // Most blocks are of few partitions.
             let end = partition_point(start..block.n_rows(), |row| keys.get(row) <= keys.get(start));
             let (vector, row) = values.locate(start);
             let (value, shown) = (vector.value(row), shown(vector, row, ty));
-            found.push((Partition::of(&value, ty, &shown), start..end));
+            found.push((Partition::of(&value, ty, &shown), start..end, keys.get(start).into()));
             start = end;
         }
         Ok(found)

@@ -14,6 +14,7 @@ mod serialized;
 mod session_view;
 mod tokenize_query;
 
+pub(crate) use self::dictionary::row_of_keys;
 pub(crate) use self::normalize_query::normalized_hash;
 pub(crate) use self::session_view::{OwnHost, SessionView};
 

@@ -5,7 +5,6 @@
 use super::{cut_short, delta};
 use arrow_buffer::Buffer;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::StringBuilder;
 use chalet_columns::strings::{INLINE, inline_view, pointer_view};
 
 /// The view of a string that stands at `offset` of `bytes`.
@@ -56,12 +55,10 @@ fn length_at(bytes: &[u8], at: usize) -> Result<usize> {
     Ok(len)
 }
 
-/// DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes. Views into buffer 0, which is `page`.
-pub fn delta_length(page: &Buffer, from: usize, n: usize) -> Result<Vec<u128>> {
-    let (lengths, used) = delta::decode::<i64>(&page[from..], n)?;
-    ensure!(lengths.len() == n, INCORRECT_DATA, "Parquet page has {} string lengths, not {n}", lengths.len());
-    let mut at = from + used;
-    let mut views = Vec::with_capacity(n);
+/// DELTA_LENGTH_BYTE_ARRAY: all lengths, then all bytes. Views of at most `max` strings into buffer 0, which is `page`.
+pub fn delta_length(page: &Buffer, max: usize) -> Result<Vec<u128>> {
+    let (lengths, mut at) = delta::decode::<i64>(page, max)?;
+    let mut views = Vec::with_capacity(lengths.len());
     for len in lengths {
         let end =
             usize::try_from(len).ok().and_then(|len| at.checked_add(len)).filter(|&end| end <= page.len());
@@ -72,49 +69,38 @@ pub fn delta_length(page: &Buffer, from: usize, n: usize) -> Result<Vec<u128>> {
     Ok(views)
 }
 
-/// DELTA_BYTE_ARRAY: how much of the string before is kept, and what follows.
-pub fn delta_prefix(bytes: &[u8], n: usize, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let (prefixes, used) = delta::decode::<i64>(bytes, n)?;
+/// DELTA_BYTE_ARRAY: how many bytes each string shares with the one before, and what follows; at most `max` strings. They are built anew,
+/// one behind the other: views into buffer 0, which is the one that comes with them.
+pub fn delta_prefix(bytes: &[u8], max: usize) -> Result<(Vec<u128>, Vec<u8>)> {
+    let (prefixes, used) = delta::decode::<i64>(bytes, max)?;
     let rest = &bytes[used..];
-    let (suffixes, used) = delta::decode::<i64>(rest, n)?;
-    if prefixes.len() != n || suffixes.len() != n {
-        bail!(
-            INCORRECT_DATA,
-            "Parquet page has {} string prefixes and {} suffixes, not {n}",
-            prefixes.len(),
-            suffixes.len()
-        );
-    }
-    let (mut text, mut rest) = (Vec::new(), &rest[used..]);
+    let (suffixes, used) = delta::decode::<i64>(rest, max)?;
+    ensure!(
+        prefixes.len() == suffixes.len(),
+        INCORRECT_DATA,
+        "Parquet page has {} string prefixes and {} suffixes",
+        prefixes.len(),
+        suffixes.len()
+    );
+    // Shared prefixes can blow a page up beyond all bounds, and views count bytes in 32 bits.
+    let limit = bytes.len().saturating_mul(1024).clamp(1 << 30, u32::MAX as usize);
+    let mut rest = &rest[used..];
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    let mut views = Vec::with_capacity(prefixes.len());
+    let (mut last, mut last_len) = (0, 0);
     for (prefix, suffix) in prefixes.into_iter().zip(suffixes) {
-        let suffix = usize::try_from(suffix)
-            .ok()
-            .filter(|&len| len <= rest.len())
-            .ok_or_else(|| cut_short("string"))?;
-        ensure!(
-            (0..=text.len() as i64).contains(&prefix),
-            INCORRECT_DATA,
-            "Parquet string shares {prefix} bytes with one of {} bytes",
-            text.len()
-        );
-        text.truncate(prefix as usize);
-        text.extend_from_slice(&rest[..suffix]);
-        rest = &rest[suffix..];
-        each(&text)?;
+        let suffix = usize::try_from(suffix).ok().and_then(|len| rest.split_at_checked(len));
+        let Some((suffix, behind)) = suffix else { return Err(cut_short("string")) };
+        let Some(prefix) = usize::try_from(prefix).ok().filter(|&len| len <= last_len) else {
+            bail!(INCORRECT_DATA, "Parquet string shares {prefix} bytes with one of {last_len} bytes");
+        };
+        let start = text.len();
+        last_len = prefix + suffix.len();
+        ensure!(last_len <= limit - start, TOO_LARGE_STRING_SIZE, "Strings of a Parquet page are too large");
+        text.extend_from_within(last..last + prefix);
+        text.extend_from_slice(suffix);
+        views.push(view_at(&text, start, last_len, 0));
+        (last, rest) = (start, behind);
     }
-    Ok(())
-}
-
-/// The strings of a DELTA_BYTE_ARRAY page, built anew.
-pub fn delta_prefix_strings(bytes: &[u8], n: usize) -> Result<chalet_columns::Strings> {
-    let mut builder = StringBuilder::with_capacity(n.min(bytes.len()));
-    let (mut total, limit) = (0usize, bytes.len().saturating_mul(1024).max(1 << 30));
-    delta_prefix(bytes, n, |text| {
-        // Shared prefixes can blow a page up beyond all bounds.
-        total += text.len();
-        ensure!(total <= limit, TOO_LARGE_STRING_SIZE, "Strings of a Parquet page are too large");
-        builder.push(text);
-        Ok(())
-    })?;
-    Ok(builder.finish())
+    Ok((views, text))
 }

@@ -93,21 +93,13 @@ fn unpack<T: Integer>(
         }
         return last;
     }
-    let mask = u64::MAX >> (64 - width);
-    for (i, value) in values.iter_mut().enumerate() {
-        let (byte, shift) = (i * width / 8, i * width % 8);
-        let window = match packed[byte..].first_chunk() {
-            Some(bytes) => u128::from_le_bytes(*bytes),
-            None => {
-                let mut bytes = [0u8; 16];
-                bytes[..packed.len() - byte].copy_from_slice(&packed[byte..]);
-                u128::from_le_bytes(bytes)
-            }
-        };
-        let delta = (window >> shift) as u64 & mask;
+    let mut values = values.iter_mut();
+    rle::unpack_wide(packed, width, n, |delta| {
         last = last.wrapping_add(least.wrapping_add(delta as i64));
-        *value = T::of(last);
-    }
+        if let Some(value) = values.next() {
+            *value = T::of(last);
+        }
+    });
     last
 }
 

@@ -1,10 +1,12 @@
 //! Encodings of pages, as pure functions of bytes; every length in the data is checked.
 //!
+//! - [`alp`]: floats of few decimal digits as integers
 //! - [`rle`]: runs and bit-packed groups: dictionary codes and levels
 //! - [`delta`]: integers as differences
 //! - [`byte_array`]: byte strings: plain, with delta lengths, with shared prefixes
 //! - [`split`]: the bytes of numbers apart
 
+pub mod alp;
 pub mod byte_array;
 pub mod delta;
 pub mod rle;

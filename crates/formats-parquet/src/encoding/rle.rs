@@ -160,6 +160,23 @@ pub(super) fn unpack(packed: &[u8], width: usize, first: usize, n: usize, out: &
     by_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
 }
 
+/// Gives the first `n` packed values of 1 to 64 bits, which lie inside `packed`, to `each` in turn.
+pub(super) fn unpack_wide(packed: &[u8], width: usize, n: usize, mut each: impl FnMut(u64)) {
+    let mask = u64::MAX >> (64 - width);
+    for i in 0..n {
+        let (byte, shift) = (i * width / 8, i * width % 8);
+        let window = match packed[byte..].first_chunk() {
+            Some(bytes) => u128::from_le_bytes(*bytes),
+            None => {
+                let mut bytes = [0u8; 16];
+                bytes[..packed.len() - byte].copy_from_slice(&packed[byte..]);
+                u128::from_le_bytes(bytes)
+            }
+        };
+        each((window >> shift) as u64 & mask);
+    }
+}
+
 fn unpack_width<const W: usize>(packed: &[u8], first: usize, n: usize, out: &mut Vec<u32>) {
     let mask = (1u64 << W) - 1;
     let single = |i: usize| -> u32 {

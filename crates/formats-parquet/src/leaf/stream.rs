@@ -10,7 +10,7 @@ use crate::dictionaries;
 use crate::encoding::cut_short;
 use crate::encoding::rle::Rle;
 use crate::page::{Pages, StoredPage};
-use crate::schema::{Conversion, Leaf};
+use crate::schema::Leaf;
 use crate::thrift::{PageKind, encoding};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
 use chalet_base::{Result, bail, ensure};
@@ -166,8 +166,8 @@ impl<K: Kind> Stream<K> {
                 (repetition, definition, bytes)
             }
         };
-        let is_bool = self.leaf.conversion == Conversion::Bool;
-        let values = Values::open(header.encoding, bytes, header.n_values, self.kind.width(), is_bool)?;
+        let (width, conversion) = (self.kind.width(), self.leaf.conversion);
+        let values = Values::open(header.encoding, bytes, header.n_values, width, conversion)?;
         let ahead = Levels::default();
         let mut open = Open { repetition, definition, values, memory, ahead, taken: 0 };
         if skip > 0 {

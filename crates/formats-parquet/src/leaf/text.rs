@@ -164,8 +164,15 @@ impl Kind for Text {
     }
 
     fn push_strings(&self, column: &mut TextColumn, strings: &Strings) -> Result<()> {
-        let shift = (column.buffers.len() as u128) << 64;
-        column.buffers.extend(strings.buffers().iter().cloned());
+        // What is taken of a page in several pieces shares its buffer.
+        let shift = match &**strings.buffers() {
+            [only] => column.buffer(only),
+            several => {
+                column.buffers.extend(several.iter().cloned());
+                (column.buffers.len() - several.len()) as u32
+            }
+        };
+        let shift = u128::from(shift) << 64;
         let moved = |&view: &u128| if view as u32 as usize <= INLINE { view } else { view + shift };
         column.views.extend(strings.views().iter().map(moved));
         Ok(())

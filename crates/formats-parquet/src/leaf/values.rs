@@ -2,7 +2,8 @@
 
 use super::kind::Kind;
 use crate::encoding::rle::Rle;
-use crate::encoding::{byte_array, cut_short, delta, split};
+use crate::encoding::{alp, byte_array, cut_short, delta, split};
+use crate::schema::Conversion;
 use crate::thrift::encoding;
 use arrow_buffer::Buffer;
 use chalet_base::{Result, bail};
@@ -42,8 +43,9 @@ impl Values {
         bytes: Buffer,
         n: usize,
         width: Option<usize>,
-        is_bool: bool,
+        conversion: Conversion,
     ) -> Result<Values> {
+        let is_bool = conversion == Conversion::Bool;
         Ok(match (encoding, width) {
             (encoding::PLAIN, _) if is_bool => Values::Bits { bytes, at: 0 },
             (encoding::RLE, _) if is_bool => {
@@ -76,16 +78,23 @@ impl Values {
                 let bytes = split::decode(&bytes, width, bytes.len() / width)?;
                 Values::Fixed { bytes: bytes.into(), width, at: 0 }
             }
+            (encoding::ALP, _) if conversion == Conversion::Float32 => {
+                Values::Fixed { bytes: Buffer::from_vec(alp::decode::<f32>(&bytes, n)?), width: 4, at: 0 }
+            }
+            (encoding::ALP, _) if conversion == Conversion::Float64 => {
+                Values::Fixed { bytes: Buffer::from_vec(alp::decode::<f64>(&bytes, n)?), width: 8, at: 0 }
+            }
             (encoding::DELTA_LENGTH_BYTE_ARRAY, None) => {
-                let (lengths, _) = delta::decode::<i64>(&bytes, n)?;
-                let views = byte_array::delta_length(&bytes, 0, lengths.len())?;
+                let views = byte_array::delta_length(&bytes, n)?;
                 // SAFETY: `delta_length` made the views from slices of this buffer.
                 let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
                 Values::Strings { strings, at: 0 }
             }
             (encoding::DELTA_BYTE_ARRAY, _) => {
-                let (prefixes, _) = delta::decode::<i64>(&bytes, n)?;
-                Values::Strings { strings: byte_array::delta_prefix_strings(&bytes, prefixes.len())?, at: 0 }
+                let (views, text) = byte_array::delta_prefix(&bytes, n)?;
+                // SAFETY: `delta_prefix` made the views from slices of this buffer.
+                let strings = unsafe { Strings::from_views(views.into(), [Buffer::from_vec(text)].into()) };
+                Values::Strings { strings, at: 0 }
             }
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
         })

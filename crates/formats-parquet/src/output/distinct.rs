@@ -29,6 +29,9 @@ pub(super) fn estimate(entries: &[Entries<'_>], n: usize) -> Option<usize> {
             Data::I64(values) => rows.for_each(|row| add(hash_u64(values[row] as u64))),
             Data::U16(values) => rows.for_each(|row| add(hash_u64(values[row].into()))),
             Data::I16(values) => rows.for_each(|row| add(hash_u64(values[row] as u64))),
+            Data::F32(values) => rows.for_each(|row| add(hash_u64(values[row].to_bits().into()))),
+            Data::F64(values) => rows.for_each(|row| add(hash_u64(values[row].to_bits()))),
+            Data::Fixed(fixed) => rows.for_each(|row| add(hash_bytes(fixed.get(row)))),
             _ => return None,
         }
     }

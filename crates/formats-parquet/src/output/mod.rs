@@ -2,14 +2,17 @@
 //!
 //! - [`distinct`]: how many values of a column are distinct
 //! - [`encoding`]: how a column of a table's own file is encoded
+//! - [`number_sizes`], [`text_sizes`]: what values take in each way to encode them
 //! - [`schema`]: the Parquet schema of our types
 //! - [`shred`]: columns taken apart into leaves and levels
 //! - [`values`]: values of a leaf as Parquet stores them
 
 mod distinct;
 mod encoding;
+mod number_sizes;
 mod schema;
 mod shred;
+mod text_sizes;
 mod values;
 
 use self::encoding::Encodings;
@@ -220,8 +223,9 @@ impl ColumnEncoder<'_> {
         );
         let entries = self.blocks.iter().map(|block| shred::leaf(block.column(position), ty, part));
         let entries = entries.collect::<Result<Vec<_>>>()?;
+        let codec = self.request.codecs.get(position).copied().unwrap_or_default();
         let properties = match self.request.page_rows {
-            Some(_) => self.encodings.chosen(&entries),
+            Some(_) => self.encodings.chosen(&entries, codec)?,
             None => self.encodings.by_settings(),
         };
         let mut out = TrackedWrite::new(Vec::new());

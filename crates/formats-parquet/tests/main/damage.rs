@@ -9,7 +9,7 @@ use chalet_types::Value;
 use std::sync::Arc;
 
 /// Reads everything that can be read, checksums aside: they would hide what is behind them.
-fn read(bytes: Vec<u8>) -> Result<usize> {
+pub fn read(bytes: Vec<u8>) -> Result<usize> {
     let file = ParquetFile::open(Buffer::from_vec(bytes))?.with(false, true);
     let columns: Vec<Selection> =
         (0..file.n_columns()).filter(|&c| file.column(c).is_ok()).map(Selection::new).collect();

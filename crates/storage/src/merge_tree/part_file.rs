@@ -2,7 +2,9 @@
 
 use super::checksums::{Checksummer, Checksums};
 use super::columns::ColumnsVersion;
+use super::definition::Definition;
 use super::stored_type::{stored_type, to_stored};
+use crate::TableSchema;
 use crate::disk::TableFolder;
 use crate::disk::durable::cannot_write;
 use crate::disk::fs::{self, Access, File, SequentialWriter};
@@ -11,7 +13,7 @@ use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_formats::settings::ParquetCompression;
-use chalet_formats::{BlockWriter, Format, FormatSettings, Input, Sink, Statistics, WriteRequest};
+use chalet_formats::{BlockWriter, FormatSettings, Input, PageCodec, Sink, Statistics, WriteRequest};
 use chalet_types::DataType;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -92,6 +94,22 @@ fn settings(granularity: usize) -> FormatSettings {
     }
 }
 
+/// How the column of a name is compressed, by its declaration: what prepares values for a codec is left to the file, which finds out
+/// which way is small.
+fn codec(schema: &TableSchema, column: &str) -> PageCodec {
+    let declared = schema.index_of(column).map_or("", |at| &*schema.columns[at].codec);
+    match declared.split(", ").next() {
+        Some("NONE") => return PageCodec::None,
+        Some("ALP") => return PageCodec::Alp,
+        _ => {}
+    }
+    let level = |codec: &str| -> Option<u8> {
+        let arguments = codec.strip_prefix("ZSTD(")?;
+        arguments.split([',', ')']).next()?.parse().ok()
+    };
+    declared.split(", ").find_map(level).map_or(PageCodec::BySettings, PageCodec::Zstd)
+}
+
 /// A file that is being written; removed again unless it is finished.
 pub(super) struct PartWriter {
     writer: Option<Box<dyn BlockWriter>>,
@@ -107,12 +125,11 @@ impl PartWriter {
     /// Creates the file of a part. `sample` are its first rows, for what depends on how rows look; they are not written yet.
     pub fn create(
         path: PathBuf,
-        columns: &ColumnsVersion,
-        granularity: usize,
-        format: &Format,
+        definition: &Definition,
         threads: usize,
         sample: &[Block],
     ) -> Result<PartWriter> {
+        let Definition { columns, granularity, format, schema, .. } = definition;
         let mut header = structure(columns)?;
         let with_lengths = columns_with_lengths(columns, sample);
         for &column in &with_lengths {
@@ -126,8 +143,9 @@ impl PartWriter {
         let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
         let mut made = PartWriter { writer: None, file, path, checksums, with_lengths, is_finished: false };
         let request = WriteRequest {
-            settings: Arc::new(settings(granularity)),
-            page_rows: Some(granularity),
+            settings: Arc::new(settings(*granularity)),
+            page_rows: Some(*granularity),
+            codecs: columns.columns.iter().map(|column| codec(schema, &column.name)).collect(),
             threads,
             ..WriteRequest::new(header)
         };
@@ -190,5 +208,25 @@ pub(super) fn open(path: &Path, held: Option<&File>) -> Result<Input> {
     match held {
         Some(file) => mapped(path, file),
         None => mapped(path, &File::open(path, Access::Read).map_err(|e| cannot_open(path, &e))?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ColumnSchema;
+
+    #[test]
+    fn codecs_of_declarations() {
+        let codec_of = |declared: &str| {
+            let column = ColumnSchema { codec: declared.into(), ..ColumnSchema::new("c", DataType::String) };
+            codec(&TableSchema::new(vec![column]), "c")
+        };
+        assert_eq!(codec_of(""), PageCodec::BySettings);
+        assert_eq!(codec_of("LZ4"), PageCodec::BySettings);
+        assert_eq!(codec_of("NONE"), PageCodec::None);
+        assert_eq!(codec_of("ALP, LZ4"), PageCodec::Alp);
+        assert_eq!(codec_of("ZSTD(3)"), PageCodec::Zstd(3));
+        assert_eq!(codec_of("Delta(4), ZSTD(1, 24)"), PageCodec::Zstd(1));
     }
 }

@@ -76,15 +76,7 @@ impl RowsWriter {
             let Some(path) = self.path.as_ref().filter(|_| self.gathered_bytes > RESIDENT_BYTES) else {
                 return Ok(());
             };
-            let Definition { columns, granularity, format, .. } = &self.definition;
-            let writer = PartWriter::create(
-                path.clone(),
-                columns,
-                *granularity,
-                format,
-                self.threads,
-                &self.gathered,
-            )?;
+            let writer = PartWriter::create(path.clone(), &self.definition, self.threads, &self.gathered)?;
             let (writer, indexes) = self.writer.insert((writer, IndexWriters::new(&self.indexes)));
             return std::mem::take(&mut self.gathered).iter().try_for_each(|block| {
                 indexes.write(block)?;

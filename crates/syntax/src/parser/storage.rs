@@ -250,7 +250,8 @@ impl Parser<'_> {
                 select.group_by = Some(GroupBy::Exprs(p.comma_list(|p| p.expr())?));
             }
             if p.accept_keyword("ORDER BY") {
-                select.order_by = p.comma_list(|p| p.expr())?.into_iter().map(without_direction).collect();
+                let list = without_tuple(p.comma_list(|p| p.expr())?);
+                select.order_by = list.into_iter().map(without_direction).collect();
             }
             select.span = p.span_from(start);
             Ok(select)
@@ -371,6 +372,18 @@ impl Parser<'_> {
             let where_ = if p.accept_keyword("WHERE") { Some(p.bare_expr()?) } else { None };
             Ok(TtlItem { expr, action, where_ })
         })
+    }
+}
+
+/// `ORDER BY (a, b)` of a projection, and `ORDER BY tuple(a, b)`, are `ORDER BY a, b`.
+fn without_tuple(list: Vec<Expr>) -> Vec<Expr> {
+    match &list[..] {
+        [Expr { kind: ExprKind::Call(call), alias: None, .. }]
+            if call.name == "tuple" && !call.args.is_empty() =>
+        {
+            call.args.clone()
+        }
+        _ => list,
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`get`], [`get_all`]: values of attributes
 //! - [`has`]: whether a key is there
 //! - [`keys_of`]: keys that have a value
+//! - [`row`]: whole rows, for joins
 //! - [`hierarchy`]: ways up and down a hierarchy
 
 mod get;
@@ -12,8 +13,10 @@ mod has;
 mod hierarchy;
 mod keys_of;
 mod lookup;
+mod row;
 
 use chalet_function_api::Registry;
+pub(crate) use row::row_of_keys;
 
 pub(super) fn register(registry: &mut Registry) {
     get::register(registry);

@@ -462,6 +462,11 @@ impl Draft<'_> {
             );
             return Ok(());
         }
+        ensure!(
+            column.ty.is_some(),
+            BAD_ARGUMENTS,
+            "Data type have to be specified for column `{name}` to add"
+        );
         let schema = self.declared(column, 0..self.columns.len())?;
         let fill = self.fill(&schema)?;
         let at = self.place(position)?;

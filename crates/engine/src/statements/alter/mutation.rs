@@ -205,14 +205,13 @@ fn check_assignments(
 ) -> Result<()> {
     for (at, (ident, _)) in assignments.iter().enumerate() {
         let name = &ident.name;
-        let Some(column) = schema.index_of(name).map(|at| &schema.columns[at]).filter(|c| !c.is_virtual)
-        else {
-            bail!(NO_SUCH_COLUMN_IN_TABLE, "There is no column {name} in table");
+        let Some(column) = schema.stored().find(|column| *column.name == **name) else {
+            bail!(NO_SUCH_COLUMN_IN_TABLE, "There is no column `{name}` in table");
         };
         ensure!(
-            !matches!(column.default_kind(), Some(DefaultKind::Materialized | DefaultKind::Alias)),
+            column.default_kind() != Some(DefaultKind::Materialized),
             CANNOT_UPDATE_COLUMN,
-            "Cannot UPDATE materialized column {name}"
+            "Cannot UPDATE materialized column `{name}`"
         );
         ensure!(
             assignments[..at].iter().all(|(other, _)| other.name != *name),
