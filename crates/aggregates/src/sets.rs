@@ -108,9 +108,18 @@ impl GroupSets {
         (self.push(hash, Entry { start: word, group, next: END }), true)
     }
 
-    /// Fetches into the cache where a key of this hash is looked for first.
+    /// Fetches into the cache where a key of this hash is looked for first, and the entry of the group before it.
     #[inline]
-    pub fn fetch(&self, hash: u64) {
+    pub fn fetch(&self, hash: u64, group: u32) {
+        self.fetch_slot(hash);
+        let last = self.groups[group as usize].1;
+        if last != END {
+            fetch(&raw const self.entries[last as usize]);
+        }
+    }
+
+    #[inline]
+    fn fetch_slot(&self, hash: u64) {
         if !self.slots.is_empty() {
             fetch(&raw const self.slots[hash as usize & (self.slots.len() - 1)]);
         }
@@ -156,7 +165,7 @@ impl GroupSets {
             let some = first..self.entries.len().min(first + TOGETHER);
             for (number, hash) in some.clone().zip(&mut hashes) {
                 *hash = self.hash_of(number as u32);
-                self.fetch(*hash);
+                self.fetch_slot(*hash);
             }
             for (number, hash) in some.zip(hashes) {
                 place(&mut self.slots, hash, number as u32);
@@ -175,6 +184,27 @@ impl GroupSets {
     /// The key of an entry as a word, where all have one width.
     pub fn word(&self, entry: u32) -> u64 {
         self.entries[entry as usize].start
+    }
+
+    pub fn n_groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The groups and the keys as words of all entries, where all have one width.
+    pub fn words(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.entries.iter().map(|entry| (entry.group, entry.start))
+    }
+
+    /// The keys of all entries, which have one width, group by group: those of a group from its offset on.
+    pub fn keys_by_group(&self, offsets: &[i64], width: usize) -> Vec<u8> {
+        let mut places: Vec<usize> = offsets.iter().map(|&offset| offset as usize * width).collect();
+        let mut keys = vec![0; self.keys.len()];
+        for (entry, key) in self.entries.iter().zip(self.keys.chunks_exact(width)) {
+            let place = &mut places[entry.group as usize];
+            keys[*place..*place + width].copy_from_slice(key);
+            *place += width;
+        }
+        keys
     }
 
     /// The entries of a group, in the order of insertion.

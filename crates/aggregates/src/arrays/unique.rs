@@ -65,6 +65,9 @@ impl Aggregate for Bound {
     }
 }
 
+/// No group.
+const NONE: u32 = u32::MAX;
+
 struct Uniques {
     ty: DataType,
     codec: RowCodec,
@@ -100,7 +103,7 @@ fn add_words<T: Native>(
             word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
             let word = u64::from_le_bytes(word);
             *place = (word, word_hash(group(row), word));
-            sets.sets.fetch(place.1);
+            sets.sets.fetch(place.1, group(row));
         }
         start = some.end;
         for (row, &(word, hash)) in some.zip(&words) {
@@ -113,20 +116,38 @@ fn add_words<T: Native>(
 }
 
 impl Uniques {
-    /// Adds the words that another group has.
-    fn merge_words(&mut self, other: &GroupSets, from: u32, into: u32, width: usize) {
-        let mut words = other.entries_of(from as usize).map(|entry| other.word(entry)).peekable();
+    /// Adds words to groups.
+    fn insert_words(&mut self, mut words: impl Iterator<Item = (u32, u64)>, width: usize) {
         let mut hashed = Vec::with_capacity(TOGETHER);
-        while words.peek().is_some() {
+        loop {
             hashed.clear();
-            hashed.extend(words.by_ref().take(TOGETHER).map(|word| (word_hash(into, word), word)));
-            hashed.iter().for_each(|(hash, _)| self.sets.fetch(*hash));
-            for &(hash, word) in &hashed {
-                let count = &mut self.counts[into as usize];
+            let some = words.by_ref().take(TOGETHER);
+            hashed.extend(some.map(|(group, word)| (word_hash(group, word), group, word)));
+            if hashed.is_empty() {
+                return;
+            }
+            hashed.iter().for_each(|(hash, group, _)| self.sets.fetch(*hash, *group));
+            for &(hash, group, word) in &hashed {
+                let count = &mut self.counts[group as usize];
                 if (*count as usize) < self.limit {
-                    *count += u32::from(self.sets.insert_hashed(hash, into, word, width).1);
+                    *count += u32::from(self.sets.insert_hashed(hash, group, word, width).1);
                 }
             }
+        }
+    }
+
+    /// Adds the words of other groups.
+    fn merge_words(&mut self, other: &GroupSets, from: &[u32], into: &[u32], width: usize) {
+        // Those of most groups are read as they lie there, without a look at which group is next.
+        if self.limit == usize::MAX && from.len() * 2 > other.n_groups() {
+            let mut groups = vec![NONE; other.n_groups()];
+            from.iter().zip(into).for_each(|(&from, &into)| groups[from as usize] = into);
+            let words = other.words().map(|(group, word)| (groups[group as usize], word));
+            return self.insert_words(words.filter(|(group, _)| *group != NONE), width);
+        }
+        for (&from, &into) in from.iter().zip(into) {
+            let words = other.entries_of(from as usize).map(|entry| (into, other.word(entry)));
+            self.insert_words(words, width);
         }
     }
 
@@ -168,9 +189,7 @@ impl States for Uniques {
             self.sets.reserve(from.iter().map(|&from| other.counts[from as usize] as usize).sum());
         }
         if let Some(width) = self.codec.width().filter(|width| *width <= 8) {
-            for (&from, &into) in from.iter().zip(into) {
-                self.merge_words(&other.sets, from, into, width);
-            }
+            self.merge_words(&other.sets, from, into, width);
             return Ok(());
         }
         for (&from, &into) in from.iter().zip(into) {
@@ -198,20 +217,23 @@ impl States for Uniques {
         self.grow(n);
         let mut values = Builder::new(&self.ty);
         let mut offsets = vec![0i64];
-        let has_width = self.codec.width().is_some();
-        let mut keys = Vec::new();
-        for group in 0..n {
-            if has_width && self.counts.len() == 1 {
+        if let Some(width) = self.codec.width().filter(|width| *width > 0) {
+            for count in &self.counts {
+                offsets.push(offsets[offsets.len() - 1] + i64::from(*count));
+            }
+            if self.counts.len() == 1 {
                 self.codec.take_all(self.sets.keys(), &mut values)?;
-            } else if has_width {
-                keys.clear();
-                self.sets.entries_of(group).for_each(|entry| keys.extend_from_slice(self.sets.key(entry)));
-                self.codec.take_all(&keys, &mut values)?;
             } else {
+                let keys = self.sets.keys_by_group(&offsets, width);
+                self.codec.take_all(&keys[..offsets[n] as usize * width], &mut values)?;
+            }
+            offsets.truncate(n + 1);
+        } else {
+            for group in 0..n {
                 let mut entries = self.sets.entries_of(group);
                 entries.try_for_each(|entry| self.codec.take(&mut self.sets.key(entry), &mut values))?;
+                offsets.push(values.len() as i64);
             }
-            offsets.push(values.len() as i64);
         }
         Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
     }
