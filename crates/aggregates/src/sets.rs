@@ -23,7 +23,7 @@ const TAG: u64 = !0 << 32;
 const FIRST_SLOTS: usize = 64;
 
 /// Keys whose places in the table are fetched together.
-pub const TOGETHER: usize = 32;
+const TOGETHER: usize = 32;
 
 struct Entry {
     /// The key is `keys[start..next entry's start]`; or the key as a word, where all have one width.
@@ -96,7 +96,7 @@ impl GroupSets {
 
     /// The same with its [`word_hash`].
     #[inline]
-    pub fn insert_hashed(&mut self, hash: u64, group: u32, word: u64, width: usize) -> (u32, bool) {
+    fn insert_hashed(&mut self, hash: u64, group: u32, word: u64, width: usize) -> (u32, bool) {
         let is = |e: u32| {
             let entry = &self.entries[e as usize];
             entry.start == word && entry.group == group
@@ -108,18 +108,9 @@ impl GroupSets {
         (self.push(hash, Entry { start: word, group, next: END }), true)
     }
 
-    /// Fetches into the cache where a key of this hash is looked for first, and the entry of the group before it.
+    /// Fetches into the cache where a key of this hash is looked for first.
     #[inline]
-    pub fn fetch(&self, hash: u64, group: u32) {
-        self.fetch_slot(hash);
-        let last = self.groups[group as usize].1;
-        if last != END {
-            fetch(&raw const self.entries[last as usize]);
-        }
-    }
-
-    #[inline]
-    fn fetch_slot(&self, hash: u64) {
+    fn fetch(&self, hash: u64) {
         if !self.slots.is_empty() {
             fetch(&raw const self.slots[hash as usize & (self.slots.len() - 1)]);
         }
@@ -165,7 +156,7 @@ impl GroupSets {
             let some = first..self.entries.len().min(first + TOGETHER);
             for (number, hash) in some.clone().zip(&mut hashes) {
                 *hash = self.hash_of(number as u32);
-                self.fetch_slot(*hash);
+                self.fetch(*hash);
             }
             for (number, hash) in some.zip(hashes) {
                 place(&mut self.slots, hash, number as u32);
@@ -184,15 +175,6 @@ impl GroupSets {
     /// The key of an entry as a word, where all have one width.
     pub fn word(&self, entry: u32) -> u64 {
         self.entries[entry as usize].start
-    }
-
-    pub fn n_groups(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// The groups and the keys as words of all entries, where all have one width.
-    pub fn words(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.entries.iter().map(|entry| (entry.group, entry.start))
     }
 
     /// The keys of all entries, which have one width, group by group: those of a group from its offset on.
@@ -225,7 +207,7 @@ impl GroupSets {
 
 /// The hash of a key of at most 8 bytes in a group.
 #[inline]
-pub fn word_hash(group: u32, word: u64) -> u64 {
+fn word_hash(group: u32, word: u64) -> u64 {
     combine(hash_u64(word), group.into())
 }
 

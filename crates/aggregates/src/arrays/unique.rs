@@ -1,12 +1,13 @@
 //! `groupUniqArray`: an array of the different values, in the order in which they came.
 
 use crate::arrays::parameters::optional_limit;
+use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
-use crate::sets::{GroupSets, TOGETHER, word_hash};
+use crate::sets::GroupSets;
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
-use chalet_columns::{Buf, Builder, Data, List, Native, Vector, each_native};
+use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -55,6 +56,9 @@ impl Aggregate for Bound {
     }
 
     fn states(&self) -> Box<dyn States> {
+        if let Some(states) = unique_words(&self.ty, self.limit) {
+            return states;
+        }
         Box::new(Uniques {
             ty: self.ty.clone(),
             sets: GroupSets::of_width(RowCodec::new(&self.ty).width()),
@@ -64,9 +68,6 @@ impl Aggregate for Bound {
         })
     }
 }
-
-/// No group.
-const NONE: u32 = u32::MAX;
 
 struct Uniques {
     ty: DataType,
@@ -83,78 +84,8 @@ impl Uniques {
             *count += u32::from(self.sets.insert(group, key).1);
         }
     }
-}
-
-/// Numbers of up to 64 bits go into the sets as words.
-fn add_words<T: Native>(
-    sets: &mut Uniques,
-    values: &Buf<T>,
-    rows: Range<usize>,
-    group: impl Fn(usize) -> u32,
-) {
-    let width = size_of::<T>();
-    let bytes = values.as_bytes();
-    let mut words = [(0, 0); TOGETHER];
-    let mut start = rows.start;
-    while start < rows.end {
-        let some = start..rows.end.min(start + TOGETHER);
-        for (row, place) in some.clone().zip(&mut words) {
-            let mut word = [0; 8];
-            word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
-            let word = u64::from_le_bytes(word);
-            *place = (word, word_hash(group(row), word));
-            sets.sets.fetch(place.1, group(row));
-        }
-        start = some.end;
-        for (row, &(word, hash)) in some.zip(&words) {
-            let count = &mut sets.counts[group(row) as usize];
-            if (*count as usize) < sets.limit {
-                *count += u32::from(sets.sets.insert_hashed(hash, group(row), word, width).1);
-            }
-        }
-    }
-}
-
-impl Uniques {
-    /// Adds words to groups.
-    fn insert_words(&mut self, mut words: impl Iterator<Item = (u32, u64)>, width: usize) {
-        let mut hashed = Vec::with_capacity(TOGETHER);
-        loop {
-            hashed.clear();
-            let some = words.by_ref().take(TOGETHER);
-            hashed.extend(some.map(|(group, word)| (word_hash(group, word), group, word)));
-            if hashed.is_empty() {
-                return;
-            }
-            hashed.iter().for_each(|(hash, group, _)| self.sets.fetch(*hash, *group));
-            for &(hash, group, word) in &hashed {
-                let count = &mut self.counts[group as usize];
-                if (*count as usize) < self.limit {
-                    *count += u32::from(self.sets.insert_hashed(hash, group, word, width).1);
-                }
-            }
-        }
-    }
-
-    /// Adds the words of other groups.
-    fn merge_words(&mut self, other: &GroupSets, from: &[u32], into: &[u32], width: usize) {
-        // Those of most groups are read as they lie there, without a look at which group is next.
-        if self.limit == usize::MAX && from.len() * 2 > other.n_groups() {
-            let mut groups = vec![NONE; other.n_groups()];
-            from.iter().zip(into).for_each(|(&from, &into)| groups[from as usize] = into);
-            let words = other.words().map(|(group, word)| (groups[group as usize], word));
-            return self.insert_words(words.filter(|(group, _)| *group != NONE), width);
-        }
-        for (&from, &into) in from.iter().zip(into) {
-            let words = other.entries_of(from as usize).map(|entry| (into, other.word(entry)));
-            self.insert_words(words, width);
-        }
-    }
 
     fn add_rows(&mut self, values: &Vector, rows: Range<usize>, group: impl Fn(usize) -> u32) {
-        if self.codec.width().is_some_and(|width| width <= 8) {
-            each_native!(&values.data, values => return add_words(self, values, rows, group), _ => {});
-        }
         let mut key = Vec::new();
         for row in rows {
             key.clear();
@@ -187,10 +118,6 @@ impl States for Uniques {
         if self.limit == usize::MAX {
             // Of these groups alone: there may be few of many.
             self.sets.reserve(from.iter().map(|&from| other.counts[from as usize] as usize).sum());
-        }
-        if let Some(width) = self.codec.width().filter(|width| *width <= 8) {
-            self.merge_words(&other.sets, from, into, width);
-            return Ok(());
         }
         for (&from, &into) in from.iter().zip(into) {
             for entry in other.sets.entries_of(from as usize) {
