@@ -23,7 +23,7 @@ const TAG: u64 = !0 << 32;
 const FIRST_SLOTS: usize = 64;
 
 /// Keys whose places in the table are fetched together.
-pub const TOGETHER: usize = 32;
+const TOGETHER: usize = 32;
 
 struct Entry {
     /// The key is `keys[start..next entry's start]`; or the key as a word, where all have one width.
@@ -96,7 +96,7 @@ impl GroupSets {
 
     /// The same with its [`word_hash`].
     #[inline]
-    pub fn insert_hashed(&mut self, hash: u64, group: u32, word: u64, width: usize) -> (u32, bool) {
+    fn insert_hashed(&mut self, hash: u64, group: u32, word: u64, width: usize) -> (u32, bool) {
         let is = |e: u32| {
             let entry = &self.entries[e as usize];
             entry.start == word && entry.group == group
@@ -110,7 +110,7 @@ impl GroupSets {
 
     /// Fetches into the cache where a key of this hash is looked for first.
     #[inline]
-    pub fn fetch(&self, hash: u64) {
+    fn fetch(&self, hash: u64) {
         if !self.slots.is_empty() {
             fetch(&raw const self.slots[hash as usize & (self.slots.len() - 1)]);
         }
@@ -177,6 +177,18 @@ impl GroupSets {
         self.entries[entry as usize].start
     }
 
+    /// The keys of all entries, which have one width, group by group: those of a group from its offset on.
+    pub fn keys_by_group(&self, offsets: &[i64], width: usize) -> Vec<u8> {
+        let mut places: Vec<usize> = offsets.iter().map(|&offset| offset as usize * width).collect();
+        let mut keys = vec![0; self.keys.len()];
+        for (entry, key) in self.entries.iter().zip(self.keys.chunks_exact(width)) {
+            let place = &mut places[entry.group as usize];
+            keys[*place..*place + width].copy_from_slice(key);
+            *place += width;
+        }
+        keys
+    }
+
     /// The entries of a group, in the order of insertion.
     pub fn entries_of(&self, group: usize) -> impl Iterator<Item = u32> + '_ {
         let first = self.groups.get(group).map_or(END, |g| g.0);
@@ -195,7 +207,7 @@ impl GroupSets {
 
 /// The hash of a key of at most 8 bytes in a group.
 #[inline]
-pub fn word_hash(group: u32, word: u64) -> u64 {
+fn word_hash(group: u32, word: u64) -> u64 {
     combine(hash_u64(word), group.into())
 }
 

@@ -39,11 +39,24 @@ pub fn crc32c_of_word(start: u32, word: u64) -> u32 {
     bytes_by_table(start, &word.to_le_bytes())
 }
 
+/// Calls `found` with each run of `size` bytes, from its first byte on, and the sum from `start` over it.
+#[inline]
+pub fn crc32c_of_windows(start: u32, bytes: &[u8], size: usize, found: impl FnMut(usize, u32)) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { windows_by_instruction(start, bytes, size, found) };
+    }
+    let mut found = found;
+    bytes.windows(size).enumerate().for_each(|(at, run)| found(at, bytes_by_table(start, run)));
+}
+
 fn bytes_by_table(start: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(start, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ crc >> 8)
 }
 
 #[cfg(target_arch = "x86_64")]
+#[inline]
 #[target_feature(enable = "sse4.2")]
 fn bytes_by_instruction(start: u32, bytes: &[u8]) -> u32 {
     use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
@@ -51,6 +64,14 @@ fn bytes_by_instruction(start: u32, bytes: &[u8]) -> u32 {
     let crc =
         words.iter().fold(u64::from(start), |crc, word| _mm_crc32_u64(crc, u64::from_le_bytes(*word))) as u32;
     rest.iter().fold(crc, |crc, byte| _mm_crc32_u8(crc, *byte))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn windows_by_instruction(start: u32, bytes: &[u8], size: usize, mut found: impl FnMut(usize, u32)) {
+    for (at, run) in bytes.windows(size).enumerate() {
+        found(at, bytes_by_instruction(start, run));
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -73,6 +94,12 @@ mod tests {
         let bytes: Vec<u8> = (0..100u8).map(|i| i.wrapping_mul(7) ^ 0x5a).collect();
         for end in 0..bytes.len() {
             assert_eq!(crc32c(7, &bytes[..end]), bytes_by_table(7, &bytes[..end]));
+        }
+        for size in 1..20 {
+            let mut sums = Vec::new();
+            crc32c_of_windows(5, &bytes, size, |at, sum| sums.push((at, sum)));
+            let by_table = bytes.windows(size).map(|run| bytes_by_table(5, run)).enumerate();
+            assert!(sums.into_iter().eq(by_table));
         }
         let word = 0x0123_4567_89ab_cdef_u64;
         assert_eq!(crc32c_of_word(9, word), bytes_by_table(9, &word.to_le_bytes()));

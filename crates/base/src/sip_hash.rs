@@ -10,6 +10,7 @@ pub struct Sip {
 }
 
 impl Sip {
+    #[inline]
     pub fn new(key: (u64, u64)) -> Sip {
         let v = [
             key.0 ^ 0x736f_6d65_7073_6575,
@@ -60,6 +61,23 @@ impl Sip {
         self
     }
 
+    /// The state after these bytes, which are all, and an ending that mixes `mark` in.
+    #[inline]
+    pub fn whole(mut self, bytes: &[u8], mark: u64) -> Sip {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
+        self.word((bytes.len() as u64) << 56 | few(rest));
+        self.v[2] ^= mark;
+        self.rounds(4);
+        self
+    }
+
+    /// The state itself.
+    #[inline]
+    pub fn words(&self) -> [u64; 4] {
+        self.v
+    }
+
     /// The second half of the 128-bit variant of the authors: first both halves are one word.
     pub fn halves(mut self) -> (u64, u64) {
         let word = |v: &[u64; 4]| v[0] ^ v[1] ^ v[2] ^ v[3];
@@ -69,12 +87,14 @@ impl Sip {
         (low, word(&self.v))
     }
 
+    #[inline(always)]
     fn word(&mut self, word: u64) {
         self.v[3] ^= word;
         self.rounds(2);
         self.v[0] ^= word;
     }
 
+    #[inline(always)]
     fn rounds(&mut self, n: usize) {
         for _ in 0..n {
             let [v0, v1, v2, v3] = &mut self.v;
@@ -92,6 +112,23 @@ impl Sip {
     }
 }
 
+/// Up to seven bytes as a word.
+#[inline(always)]
+fn few(bytes: &[u8]) -> u64 {
+    let n = bytes.len();
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let [first, last] = [first, last].map(|four| u64::from(u32::from_le_bytes(*four)));
+        return first | last << (8 * (n - 4));
+    }
+    match bytes {
+        [] => 0,
+        [first, ..] => {
+            let at = |index: usize| u64::from(bytes[index]) << (8 * index);
+            u64::from(*first) | at(n / 2) | at(n - 1)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Sip;
@@ -105,6 +142,16 @@ mod tests {
             let mut pieces = Sip::new((1, 2));
             bytes.chunks(step).for_each(|piece| pieces.update(piece));
             assert_eq!(pieces.finish(), whole.clone().finish());
+        }
+    }
+
+    #[test]
+    fn all_at_once_is_the_same() {
+        let bytes: Vec<u8> = (100..130).collect();
+        for n in 0..bytes.len() {
+            let mut sip = Sip::new((3, 4));
+            sip.update(&bytes[..n]);
+            assert_eq!(Sip::new((3, 4)).whole(&bytes[..n], 0xff).words(), sip.finish());
         }
     }
 }

@@ -5,7 +5,9 @@ use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Context;
 use chalet_text::{Reader, Syntax};
-use chalet_types::calendar::{Civil, LocalTime, SECONDS_PER_DAY, days_in_month};
+use chalet_types::calendar::{
+    Civil, LocalTime, SECONDS_PER_DAY, days_in_month, split_far_day, whole_seconds,
+};
 use chalet_types::{DataType, IntervalUnit, TimeZone};
 use std::borrow::Cow;
 
@@ -101,10 +103,10 @@ fn shift_seconds(timestamp: i64, unit: IntervalUnit, amount: i64, clock: &LocalT
         return timestamp.saturating_add(amount.saturating_mul(n));
     }
     let local = clock.of_timestamp(timestamp);
-    let (day, time) = (local.div_euclid(SECONDS_PER_DAY), local.rem_euclid(SECONDS_PER_DAY));
+    let (day, time) = split_far_day(local);
     // Some 2.9 million years are enough for any 64-bit timestamp of scale 0 that means something.
     let day = shift_days(day, unit, amount).clamp(-1_000_000_000, 1_000_000_000);
-    clock.to_timestamp(day * SECONDS_PER_DAY + time)
+    clock.to_timestamp(day * SECONDS_PER_DAY + i64::from(time))
 }
 
 /// Fails unless an amount of the type can be added: integers of 64 bits at most, and floats.
@@ -188,7 +190,8 @@ pub fn add(
                 let amount = signed(amount);
                 let shifted = match unit_scale(unit) {
                     0 => {
-                        let (whole, rest) = (value.div_euclid(ticks), value.rem_euclid(ticks));
+                        let whole = whole_seconds(value, ticks);
+                        let rest = value - whole * ticks;
                         let whole = shift_seconds(whole, unit, amount, &clock);
                         whole.checked_mul(ticks).and_then(|w| w.checked_add(rest)).ok_or_else(overflow)?
                     }

@@ -1,7 +1,7 @@
 //! What functions of arrays and maps share: element types, elements by number, lists of interleaved columns.
 
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Column, Data, List, Vector};
+use chalet_columns::{Buf, Column, Data, List, Native, Vector, each_native};
 use chalet_function_api::{Arg, Argument, Call};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -63,6 +63,14 @@ pub fn gather_or_default(values: &Vector, elements: &[u32], ty: &DataType) -> Ve
     if !elements.contains(&NONE) {
         return values.gather(elements);
     }
+    if values.validity.is_none() && !ty.is_nullable() {
+        let default = Vector::defaults(ty, 1);
+        let picked =
+            each_native!(&values.data, values => numbers_or_default(values, elements, &default), _ => None);
+        if let Some(picked) = picked {
+            return picked;
+        }
+    }
     // Only what is asked for is copied; row 0 of the joined vector is the default.
     let present: Vec<u32> = elements.iter().copied().filter(|&e| e != NONE).collect();
     let joined = Vector::concat(&[&Vector::defaults(ty, 1), &values.gather(&present)]);
@@ -72,6 +80,13 @@ pub fn gather_or_default(values: &Vector, elements: &[u32], ty: &DataType) -> Ve
         if e == NONE { 0 } else { next }
     });
     joined.gather(&rows.collect::<Vec<_>>())
+}
+
+/// The same of numbers.
+fn numbers_or_default<T: Native>(values: &Buf<T>, elements: &[u32], default: &Vector) -> Option<Vector> {
+    let default = T::unwrap(&default.data)?[0];
+    let picked = elements.iter().map(|&e| if e == NONE { default } else { values[e as usize] });
+    Some(T::wrap(picked.collect()).into())
 }
 
 /// The columns as one: the first of all in row 0, then the second of all in row 0, and so on. A column of one row

@@ -95,6 +95,7 @@ impl Civil {
     }
 
     /// 1..=366
+    #[inline]
     pub fn day_of_year(self) -> u16 {
         (self.days() - Civil::new(self.year, 1, 1).days() + 1) as u16
     }
@@ -105,15 +106,20 @@ impl Civil {
     }
 }
 
+#[inline]
 pub fn is_leap_year(year: i32) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    // Of the multiples of 100, those of 400 are those of 16.
+    let step = if year % 100 == 0 { 16 } else { 4 };
+    year & (step - 1) == 0
 }
 
 /// Days of a month 1..=12; 31 for anything else.
+#[inline]
 pub fn days_in_month(year: i32, month: u8) -> u8 {
     match month {
-        4 | 6 | 9 | 11 => 30,
         2 => 28 + u8::from(is_leap_year(year)),
+        // The odd ones until July and the even ones behind it are the long ones.
+        1..=12 => 30 | (month ^ month >> 3) & 1,
         _ => 31,
     }
 }
@@ -121,11 +127,15 @@ pub fn days_in_month(year: i32, month: u8) -> u8 {
 /// Monday is 1, Sunday 7.
 #[inline]
 pub fn day_of_week(days: i32) -> u8 {
-    // 1970-01-01 was a Thursday.
-    ((i64::from(days) + 3).rem_euclid(7) + 1) as u8
+    // 1970-01-01 was a Thursday; 2^31 days are two more than whole weeks.
+    match (days as u32 ^ 1 << 31) % 7 {
+        6 => 1,
+        weekday => weekday as u8 + 2,
+    }
 }
 
 /// ISO 8601: the year that a week belongs to and its number, 1..=53.
+#[inline]
 pub fn iso_week(days: i32) -> (i32, u8) {
     // The Thursday of the week decides.
     let thursday = days - i32::from(day_of_week(days)) + 4;
@@ -160,7 +170,34 @@ impl Clock {
 /// Splits seconds since 1970-01-01 of any clock into days and seconds of the day.
 #[inline(always)]
 pub fn split_day(seconds: i64) -> (i32, u32) {
-    (seconds.div_euclid(SECONDS_PER_DAY) as i32, seconds.rem_euclid(SECONDS_PER_DAY) as u32)
+    let (day, time) = split_far_day(seconds);
+    (day as i32, time)
+}
+
+/// The same for days that need more than 32 bits.
+#[inline(always)]
+pub fn split_far_day(seconds: i64) -> (i64, u32) {
+    // From so many days before 1970 on, all numbers are positive: one division is enough.
+    const BEFORE: u64 = 1 << 32;
+    const DAY: u64 = SECONDS_PER_DAY as u64;
+    let later = (seconds as u64).wrapping_add(BEFORE * DAY);
+    if later >= 2 * BEFORE * DAY {
+        return (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY) as u32);
+    }
+    let day = later / DAY;
+    (day as i64 - BEFORE as i64, (later - day * DAY) as u32)
+}
+
+/// Whole seconds of ticks, rounded down. Divisions by constants are multiplications.
+#[inline(always)]
+pub fn whole_seconds(value: i64, ticks: i64) -> i64 {
+    match ticks {
+        1 => value,
+        1_000 => value.div_euclid(1_000),
+        1_000_000 => value.div_euclid(1_000_000),
+        1_000_000_000 => value.div_euclid(1_000_000_000),
+        _ => value.div_euclid(ticks),
+    }
 }
 
 /// Between timestamps and local time of one zone; remembers the last span without a change of offset, so that
@@ -282,9 +319,21 @@ mod tests {
     #[test]
     fn weeks() {
         assert_eq!(day_of_week(0), 4);
+        for days in (-20..20).chain([i32::MIN, i32::MIN + 1, i32::MAX - 1, i32::MAX]) {
+            assert_eq!(i64::from(day_of_week(days)), (i64::from(days) + 3).rem_euclid(7) + 1);
+        }
         assert_eq!(iso_week(Civil::new(2021, 1, 3).days()), (2020, 53));
         assert_eq!(iso_week(Civil::new(2020, 12, 31).days()), (2020, 53));
         assert_eq!(iso_week(Civil::new(2018, 12, 31).days()), (2019, 1));
+    }
+
+    #[test]
+    fn seconds_of_days() {
+        let near = [0, 1, 86_399, 86_400, 371_085_174_374_399, 371_085_174_374_400, i64::MAX - 1];
+        for seconds in near.into_iter().flat_map(|s| [s, -s, -s - 1]) {
+            let expected = (seconds.div_euclid(SECONDS_PER_DAY), seconds.rem_euclid(SECONDS_PER_DAY) as u32);
+            assert_eq!(split_far_day(seconds), expected);
+        }
     }
 
     #[test]

@@ -15,3 +15,4 @@ pub mod intersect;
 pub mod moving;
 pub mod parameters;
 pub mod unique;
+mod unique_words;

@@ -1,12 +1,13 @@
 //! `groupUniqArray`: an array of the different values, in the order in which they came.
 
 use crate::arrays::parameters::optional_limit;
+use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
-use crate::sets::{GroupSets, TOGETHER, word_hash};
+use crate::sets::GroupSets;
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
-use chalet_columns::{Buf, Builder, Data, List, Native, Vector, each_native};
+use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -55,6 +56,9 @@ impl Aggregate for Bound {
     }
 
     fn states(&self) -> Box<dyn States> {
+        if let Some(states) = unique_words(&self.ty, self.limit) {
+            return states;
+        }
         Box::new(Uniques {
             ty: self.ty.clone(),
             sets: GroupSets::of_width(RowCodec::new(&self.ty).width()),
@@ -80,60 +84,8 @@ impl Uniques {
             *count += u32::from(self.sets.insert(group, key).1);
         }
     }
-}
-
-/// Numbers of up to 64 bits go into the sets as words.
-fn add_words<T: Native>(
-    sets: &mut Uniques,
-    values: &Buf<T>,
-    rows: Range<usize>,
-    group: impl Fn(usize) -> u32,
-) {
-    let width = size_of::<T>();
-    let bytes = values.as_bytes();
-    let mut words = [(0, 0); TOGETHER];
-    let mut start = rows.start;
-    while start < rows.end {
-        let some = start..rows.end.min(start + TOGETHER);
-        for (row, place) in some.clone().zip(&mut words) {
-            let mut word = [0; 8];
-            word[..width].copy_from_slice(&bytes[row * width..(row + 1) * width]);
-            let word = u64::from_le_bytes(word);
-            *place = (word, word_hash(group(row), word));
-            sets.sets.fetch(place.1);
-        }
-        start = some.end;
-        for (row, &(word, hash)) in some.zip(&words) {
-            let count = &mut sets.counts[group(row) as usize];
-            if (*count as usize) < sets.limit {
-                *count += u32::from(sets.sets.insert_hashed(hash, group(row), word, width).1);
-            }
-        }
-    }
-}
-
-impl Uniques {
-    /// Adds the words that another group has.
-    fn merge_words(&mut self, other: &GroupSets, from: u32, into: u32, width: usize) {
-        let mut words = other.entries_of(from as usize).map(|entry| other.word(entry)).peekable();
-        let mut hashed = Vec::with_capacity(TOGETHER);
-        while words.peek().is_some() {
-            hashed.clear();
-            hashed.extend(words.by_ref().take(TOGETHER).map(|word| (word_hash(into, word), word)));
-            hashed.iter().for_each(|(hash, _)| self.sets.fetch(*hash));
-            for &(hash, word) in &hashed {
-                let count = &mut self.counts[into as usize];
-                if (*count as usize) < self.limit {
-                    *count += u32::from(self.sets.insert_hashed(hash, into, word, width).1);
-                }
-            }
-        }
-    }
 
     fn add_rows(&mut self, values: &Vector, rows: Range<usize>, group: impl Fn(usize) -> u32) {
-        if self.codec.width().is_some_and(|width| width <= 8) {
-            each_native!(&values.data, values => return add_words(self, values, rows, group), _ => {});
-        }
         let mut key = Vec::new();
         for row in rows {
             key.clear();
@@ -167,12 +119,6 @@ impl States for Uniques {
             // Of these groups alone: there may be few of many.
             self.sets.reserve(from.iter().map(|&from| other.counts[from as usize] as usize).sum());
         }
-        if let Some(width) = self.codec.width().filter(|width| *width <= 8) {
-            for (&from, &into) in from.iter().zip(into) {
-                self.merge_words(&other.sets, from, into, width);
-            }
-            return Ok(());
-        }
         for (&from, &into) in from.iter().zip(into) {
             for entry in other.sets.entries_of(from as usize) {
                 self.insert(into, other.sets.key(entry));
@@ -198,20 +144,23 @@ impl States for Uniques {
         self.grow(n);
         let mut values = Builder::new(&self.ty);
         let mut offsets = vec![0i64];
-        let has_width = self.codec.width().is_some();
-        let mut keys = Vec::new();
-        for group in 0..n {
-            if has_width && self.counts.len() == 1 {
+        if let Some(width) = self.codec.width().filter(|width| *width > 0) {
+            for count in &self.counts {
+                offsets.push(offsets[offsets.len() - 1] + i64::from(*count));
+            }
+            if self.counts.len() == 1 {
                 self.codec.take_all(self.sets.keys(), &mut values)?;
-            } else if has_width {
-                keys.clear();
-                self.sets.entries_of(group).for_each(|entry| keys.extend_from_slice(self.sets.key(entry)));
-                self.codec.take_all(&keys, &mut values)?;
             } else {
+                let keys = self.sets.keys_by_group(&offsets, width);
+                self.codec.take_all(&keys[..offsets[n] as usize * width], &mut values)?;
+            }
+            offsets.truncate(n + 1);
+        } else {
+            for group in 0..n {
                 let mut entries = self.sets.entries_of(group);
                 entries.try_for_each(|entry| self.codec.take(&mut self.sets.key(entry), &mut values))?;
+                offsets.push(values.len() as i64);
             }
-            offsets.push(values.len() as i64);
         }
         Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
     }

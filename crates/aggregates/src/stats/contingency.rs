@@ -83,6 +83,19 @@ struct Side {
 }
 
 impl Side {
+    /// Adds rows to a value, and gives its number.
+    #[inline]
+    fn add(&mut self, key: u128, n: u64) -> u32 {
+        let number = self.numbers.entry(key.into());
+        if *number == 0 {
+            self.keys.push(key);
+            self.counts.push(0);
+            *number = self.keys.len() as u64;
+        }
+        self.counts[*number as usize - 1] += n;
+        *number as u32 - 1
+    }
+
     /// Adds rows to values, at most [`TOGETHER`], and calls `f` with the place of each and its number.
     #[inline]
     fn add_all(&mut self, keys: &[u128], n: &[u64], mut f: impl FnMut(usize, u32)) {
@@ -114,14 +127,19 @@ struct Table {
 impl Table {
     /// Adds rows of a pair, and gives its number.
     fn add(&mut self, x: u128, y: u128, n: u64) -> u32 {
-        let mut number = 0;
-        self.add_all(&[x], &[y], &[n], |of_pair| number = of_pair);
-        number
+        let (x, y) = (self.xs.add(x, n), self.ys.add(y, n));
+        let number = self.numbers.entry(u64::from(x) << 32 | u64::from(y));
+        if *number == 0 {
+            self.pairs.push((x, y, 0));
+            *number = self.pairs.len() as u64;
+        }
+        self.pairs[*number as usize - 1].2 += n;
+        *number as u32 - 1
     }
 
-    /// Adds rows of pairs, at most [`TOGETHER`], and calls `f` with their numbers.
+    /// Adds rows of pairs, at most [`TOGETHER`].
     #[inline]
-    fn add_all(&mut self, xs: &[u128], ys: &[u128], n: &[u64], mut f: impl FnMut(u32)) {
+    fn add_all(&mut self, xs: &[u128], ys: &[u128], n: &[u64]) {
         let mut both = [0; TOGETHER];
         self.xs.add_all(xs, n, |i, x| both[i] = u64::from(x) << 32);
         self.ys.add_all(ys, n, |i, y| both[i] |= u64::from(y));
@@ -131,7 +149,6 @@ impl Table {
                 *number = self.pairs.len() as u64;
             }
             self.pairs[*number as usize - 1].2 += n[i];
-            f(*number as u32 - 1);
         });
     }
 
@@ -203,7 +220,7 @@ impl RowAggregate for Pairs {
             self.keys[0].for_each(&args[..1], some.clone(), |row, key| xs[row - start] = key);
             self.keys[1].for_each(&args[1..], some.clone(), |row, key| ys[row - start] = key);
             let n = some.len();
-            state.add_all(&xs[..n], &ys[..n], &[1; TOGETHER][..n], drop);
+            state.add_all(&xs[..n], &ys[..n], &[1; TOGETHER][..n]);
         }
         Ok(())
     }
@@ -230,10 +247,19 @@ impl RowAggregate for Pairs {
     }
 
     fn merge(&self, state: &mut Table, other: Table) -> Result<()> {
-        for (x, y, n) in other.entries() {
-            state.add(x, y, n);
+        let mut entries = other.entries();
+        loop {
+            let (mut xs, mut ys, mut ns) = ([0; TOGETHER], [0; TOGETHER], [0; TOGETHER]);
+            let mut len = 0;
+            for (x, y, n) in entries.by_ref().take(TOGETHER) {
+                (xs[len], ys[len], ns[len]) = (x, y, n);
+                len += 1;
+            }
+            if len == 0 {
+                return Ok(());
+            }
+            state.add_all(&xs[..len], &ys[..len], &ns[..len]);
         }
-        Ok(())
     }
 
     fn serialise(&self, state: &Table, out: &mut Vec<u8>) {

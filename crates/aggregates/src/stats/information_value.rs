@@ -1,7 +1,6 @@
 //! `categoricalInformationValue`: how much each of several categories tells of a yes or no.
 
 use crate::check::no_parameters;
-use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::wire::take_u64;
@@ -56,7 +55,7 @@ struct Counts {
 impl RowAggregate for Counts {
     /// Rows without and with the tag: of each category, and in the end of all.
     type State = Vec<[u64; 2]>;
-    type Input<'a> = Vec<Unsigned<'a>>;
+    type Input<'a> = Vec<&'a [u8]>;
 
     fn result_type(&self) -> DataType {
         DataType::Float64.array()
@@ -66,14 +65,14 @@ impl RowAggregate for Counts {
         vec![[0; 2]; self.n_categories + 1]
     }
 
-    fn input<'a>(&self, args: &'a [Vector]) -> Result<Vec<Unsigned<'a>>> {
-        Ok(args.iter().map(Unsigned::of).collect())
+    fn input<'a>(&self, args: &'a [Vector]) -> Result<Vec<&'a [u8]>> {
+        args.iter().map(|arg| arg.values::<u8>()).collect()
     }
 
-    fn add(&self, state: &mut Vec<[u64; 2]>, input: &Vec<Unsigned<'_>>, row: usize) -> Result<()> {
-        let tag = usize::from(input[self.n_categories].get(row) != 0);
+    fn add(&self, state: &mut Vec<[u64; 2]>, input: &Vec<&[u8]>, row: usize) -> Result<()> {
+        let tag = usize::from(input[self.n_categories][row] != 0);
         for (category, counts) in input.iter().zip(&mut state[..self.n_categories]) {
-            counts[tag] += u64::from(category.get(row) != 0);
+            counts[tag] += u64::from(category[row] != 0);
         }
         state[self.n_categories][tag] += 1;
         Ok(())

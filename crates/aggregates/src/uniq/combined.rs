@@ -198,9 +198,14 @@ impl Buckets {
 
     fn of_rank(&mut self) -> &[u32; RANKS] {
         self.of_rank.get_or_insert_with(|| {
-            let mut of_rank = Box::new([0; RANKS]);
-            self.ranks.iter().for_each(|&rank| of_rank[usize::from(rank)] += 1);
-            of_rank
+            // Most ranks are one of a few: counters of their own for neighbours need not wait for each other.
+            let mut several = [[0; RANKS]; 4];
+            let (fours, rest) = self.ranks.as_chunks::<4>();
+            for four in fours {
+                several.iter_mut().zip(four).for_each(|(of_rank, &rank)| of_rank[usize::from(rank)] += 1);
+            }
+            rest.iter().for_each(|&rank| several[0][usize::from(rank)] += 1);
+            Box::new(std::array::from_fn(|rank| several.iter().map(|of_rank| of_rank[rank]).sum()))
         })
     }
 }
@@ -278,11 +283,16 @@ impl Sketch for Combined {
                 }
                 set.for_each(|hash| self.add(plan, hash));
             }
-            Combined::Buckets(other) => {
-                let own = self.buckets(plan);
-                own.of_rank = None;
-                own.ranks.iter_mut().zip(other.ranks).for_each(|(own, rank)| *own = rank.max(*own));
-            }
+            Combined::Buckets(mut other) => match self {
+                Combined::Few(set) => {
+                    set.for_each(|hash| other.offer(plan.place(hash)));
+                    *self = Combined::Buckets(other);
+                }
+                Combined::Buckets(own) => {
+                    own.of_rank = None;
+                    own.ranks.iter_mut().zip(&other.ranks).for_each(|(own, &rank)| *own = rank.max(*own));
+                }
+            },
         }
     }
 

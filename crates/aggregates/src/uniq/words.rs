@@ -5,7 +5,7 @@
 use chalet_base::city_hash::{city_hash64, hash_16};
 use chalet_base::hash::hash_bytes;
 use chalet_columns::rows::RowCodec;
-use chalet_columns::{Data, Vector};
+use chalet_columns::{Buf, Data, Native, Vector, each_native};
 use chalet_function_api::Argument;
 use chalet_types::DataType;
 use std::ops::Range;
@@ -49,9 +49,16 @@ impl Words {
             [Vector { data: Data::Str(strings), .. }] if self.contiguous => {
                 rows.for_each(|row| f(row, city_hash64(strings.get(row))));
             }
-            _ if self.contiguous => rows.for_each(|row| {
-                f(row, args.iter().fold(None, |hash, arg| Some(words_of(arg, row, hash))).unwrap_or(0));
-            }),
+            _ if self.contiguous => {
+                let mut words = [0; RUN];
+                for start in rows.clone().step_by(RUN) {
+                    let some = start..rows.end.min(start + RUN);
+                    let words = &mut words[..some.len()];
+                    words.fill(0);
+                    args.iter().fold(true, |is_first, arg| join(arg, &some, words, is_first));
+                    some.zip(words).for_each(|(row, word)| f(row, *word));
+                }
+            }
             _ => {
                 let mut bytes = Vec::new();
                 for row in rows {
@@ -64,23 +71,34 @@ impl Words {
     }
 }
 
-/// The hash of a value, joined to that of the values before; a tuple's fields count one by one.
-fn words_of(vector: &Vector, row: usize, before: Option<u64>) -> u64 {
-    if let Data::Struct(fields) = &vector.data {
-        let hash = fields.fields.iter().fold(before, |hash, field| Some(words_of(field, row, hash)));
-        return hash.unwrap_or(0);
-    }
-    let hash = match &vector.data {
-        Data::Str(strings) => city_hash64(strings.get(row)),
-        Data::Fixed(fixed) => city_hash64(fixed.get(row)),
-        data => {
-            let width = data.physical().width().unwrap_or(0);
-            chalet_columns::each_native!(data,
-                values => city_hash64(&values.as_bytes()[row * width..(row + 1) * width]),
-                _ => 0)
+/// Rows whose hashes are joined column by column.
+const RUN: usize = 256;
+
+/// Joins the hashes of values to those of the values before, of which there may be none; a tuple's fields count one by one. Are
+/// there still none?
+fn join(vector: &Vector, rows: &Range<usize>, words: &mut [u64], is_first: bool) -> bool {
+    fn each(words: &mut [u64], is_first: bool, hashes: impl Iterator<Item = u64>) {
+        let words = words.iter_mut().zip(hashes);
+        match is_first {
+            true => words.for_each(|(word, hash)| *word = hash),
+            false => words.for_each(|(word, hash)| *word = hash_16(hash, *word)),
         }
-    };
-    before.map_or(hash, |before| hash_16(hash, before))
+    }
+    /// Numbers, whose widths are known here.
+    fn numbers<T: Native>(values: &Buf<T>, rows: &Range<usize>) -> impl Iterator<Item = u64> {
+        let bytes = &values.as_bytes()[rows.start * size_of::<T>()..rows.end * size_of::<T>()];
+        bytes.chunks_exact(size_of::<T>()).map(city_hash64)
+    }
+    match &vector.data {
+        Data::Struct(tuple) => {
+            return tuple.fields.iter().fold(is_first, |is_first, field| join(field, rows, words, is_first));
+        }
+        Data::Str(strings) => each(words, is_first, rows.clone().map(|row| city_hash64(strings.get(row)))),
+        Data::Fixed(fixed) => each(words, is_first, rows.clone().map(|row| city_hash64(fixed.get(row)))),
+        data => each_native!(data, values => each(words, is_first, numbers(values, rows)),
+            _ => each(words, is_first, rows.clone().map(|_| 0))),
+    }
+    false
 }
 
 /// Calls `f` with every row of the range and the word of its number.

@@ -10,7 +10,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, List};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Search};
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, Physical, Value};
 use std::ops::Range;
 
 pub static FUNCTION: Plain = Plain {
@@ -103,7 +103,7 @@ fn check_index(call: &Call) -> Result<()> {
     let [container, index] = call.args else { return Ok(()) };
     let is_array = matches!(container.ty, DataType::Array(_)) && index.ty.is_integer();
     if is_array && !container.constant && index.constant && call.n_rows > 0 {
-        let zero = unary::<i128, i128>(Operand::of(call, 1), 1, |x| x)?[0] == 0;
+        let zero = positions(Operand::of(call, 1), 1)?[0] == 0;
         ensure!(!zero, ZERO_ARRAY_OR_TUPLE_INDEX, "Array indices are 1-based");
     }
     Ok(())
@@ -121,10 +121,10 @@ fn execute(call: &Call) -> Result<Column> {
         let elements = find_keys(call, rows, container.constant, index)?;
         return Ok(gather_or_default(pairs(rows)?.1, &elements, call.result).into());
     }
-    if let (DataType::Array(_), DataType::Array(result)) = (index.ty, call.result) {
+    if let (DataType::Array(ty), DataType::Array(result)) = (index.ty, call.result) {
         let indexes = index.vector.list()?;
-        let numbers = Operand { ty: &DataType::Int64, vector: &indexes.values, constant: false };
-        let numbers = unary::<i128, i128>(numbers, indexes.values.len(), |x| x)?;
+        let numbers = Operand { ty, vector: &indexes.values, constant: false };
+        let numbers = positions(numbers, indexes.values.len())?;
         let (mut elements, mut offsets) = (Vec::new(), vec![0]);
         for row in 0..call.n_rows {
             let range = rows.range(container.row(row));
@@ -134,20 +134,35 @@ fn execute(call: &Call) -> Result<Column> {
         return Ok(list(offsets, gather_or_default(&rows.values, &elements, result)).into());
     }
     let mut elements = vec![NONE; call.n_rows];
-    let numbers = unary::<i128, i128>(index, call.n_rows, |x| x)?;
+    let numbers = positions(index, call.n_rows)?;
     for (row, element) in elements.iter_mut().enumerate() {
         *element = pick(&rows.range(container.row(row)), numbers[row]);
     }
     Ok(gather_or_default(&rows.values, &elements, call.result).into())
 }
 
+/// Positions as numbers of 64 bits: what does not fit is behind the end of any array, or before its beginning.
+fn positions(numbers: Operand, n: usize) -> Result<Vec<i64>> {
+    match numbers.ty.physical() {
+        Physical::U64 => unary::<u64, i64>(numbers, n, |x| i64::try_from(x).unwrap_or(i64::MAX)),
+        Physical::U128 | Physical::I128 | Physical::U256 | Physical::I256 => {
+            unary::<i128, i64>(numbers, n, |x| x.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+        }
+        _ => unary::<i64, i64>(numbers, n, |x| x),
+    }
+}
+
 /// The number of the element at a position from 1, or from -1 at the end.
-fn pick(range: &Range<usize>, position: i128) -> u32 {
-    let len = range.len() as i128;
-    match position {
-        p if (1..=len).contains(&p) => (range.start as i128 + p - 1) as u32,
-        p if (-len..0).contains(&p) => (range.end as i128 + p) as u32,
-        _ => NONE,
+#[inline(always)]
+fn pick(range: &Range<usize>, position: i64) -> u32 {
+    let len = range.len() as u64;
+    let (front, back) = ((position as u64).wrapping_sub(1), !(position as u64));
+    if front < len {
+        range.start as u32 + front as u32
+    } else if back < len {
+        range.end as u32 - 1 - back as u32
+    } else {
+        NONE
     }
 }
 

@@ -60,6 +60,7 @@ const OR_DEFAULT: Record = Record {
     syntax: "accurateCastOrDefault(x, 'Type'[, default])",
     examples: &[Example { sql: "SELECT accurateCastOrDefault(-1, 'UInt8', 5::UInt8)", result: "5" }],
     constants: Constants::Seen,
+    dictionaries: Dictionaries::PerValue,
     ..BASE
 };
 

@@ -2,7 +2,7 @@
 
 use crate::select::{Branch, select};
 use chalet_base::Result;
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Buf, Column, Native, NullBuffer, Vector, each_native};
 use chalet_function_api::Call;
 use chalet_types::DataType;
 
@@ -32,7 +32,21 @@ fn where_null(converted: Vector, other: Branch) -> Result<Column> {
     let Some(validity) = &converted.validity else {
         return Ok(converted.into());
     };
+    if other.constant {
+        let filled =
+            each_native!(&converted.data, values => numbers(values, validity, other.vector), _ => None);
+        if let Some(filled) = filled {
+            return Ok(filled.into());
+        }
+    }
     let choice: Vec<u8> = validity.iter().map(|valid| u8::from(!valid)).collect();
     let values = converted.without_nulls();
     Ok(select(&[Branch { vector: &values, constant: false }, other], &choice)?.into())
+}
+
+/// Numbers, and one other where they are NULL, unless that is NULL too.
+fn numbers<T: Native>(values: &Buf<T>, validity: &NullBuffer, other: &Vector) -> Option<Vector> {
+    let default = *T::unwrap(&other.data).filter(|_| other.validity.is_none())?.first()?;
+    let filled = values.iter().zip(validity.iter()).map(|(&x, valid)| if valid { x } else { default });
+    Some(T::wrap(filled.collect()).into())
 }

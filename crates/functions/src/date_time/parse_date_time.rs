@@ -99,7 +99,13 @@ impl ScalarFunction for &'static Parse {
         let found: Vec<Option<(i64, i64)>> = match self.on_error {
             OnError::Fail => (0..call.n_rows).map(|row| read(row).map(Some)).collect::<Result<_>>()?,
             OnError::Null | OnError::Zero => {
-                discard_messages(|| (0..call.n_rows).map(|row| read(row).ok()).collect())
+                // What does not begin as the pattern does need not be read.
+                let first = match pattern.first() {
+                    Some(Piece::Literal(literal)) => &literal[..],
+                    _ => b"",
+                };
+                let found = |row| if text(row)?.starts_with(first) { read(row).map(Some) } else { Ok(None) };
+                discard_messages(|| (0..call.n_rows).map(|row| found(row).unwrap_or_default()).collect())
             }
         };
         for found in found {

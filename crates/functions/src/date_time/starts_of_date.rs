@@ -94,7 +94,10 @@ static FUNCTIONS: &[Plain] = &[
         },
         bind,
         execute: |call| {
+            // A DateTime whose local day is before 1970 counts as the first of 1970, as in the kernel.
+            let first = if matches!(call.args[0].ty, DataType::DateTime(_)) { 0 } else { i32::MIN };
             each_date(call, |day| {
+                let day = day.max(first);
                 let date = Civil::of_days(day);
                 day - i32::from(date.day) + i32::from(days_in_month(date.year, date.month))
             })

@@ -4,7 +4,7 @@ use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Native, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context};
-use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day};
+use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day, whole_seconds};
 use chalet_types::{DataType, TimeZone};
 
 /// Which types a function takes.
@@ -99,7 +99,7 @@ fn each<R: Native>(
         DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| timestamp(x.into())).collect(),
         DataType::DateTime64(..) => {
             let ticks = ticks_per_second(ty);
-            vector.values::<i64>()?.iter().map(|&x| timestamp(x.div_euclid(ticks))).collect()
+            vector.values::<i64>()?.iter().map(|&x| timestamp(whole_seconds(x, ticks))).collect()
         }
         other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
     })

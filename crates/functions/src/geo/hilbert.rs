@@ -70,7 +70,9 @@ fn encode(x: u64, y: u64) -> u64 {
     // The curve of an odd number of levels begins upwards: one level above all bits exchanges the two.
     let mut turn = SWAPPED;
     let mut code = 0;
-    for level in (0..LEVELS).step_by(STEP).rev() {
+    // Levels without a bit add nothing, and four of them leave the curve as it lies.
+    let used = (u64::BITS - (x | y).leading_zeros()).next_multiple_of(STEP as u32);
+    for level in (0..used).step_by(STEP).rev() {
         let nibbles = x >> level & 15 | (y >> level & 15) << 4;
         let (digits, next) = STEPS[turn as usize][nibbles as usize];
         code = code << (2 * STEP) | u64::from(digits);

@@ -31,17 +31,20 @@ pub static ENCODE: Plain = Plain {
         if let (1, true, Some(only)) = (size, ratios.is_empty(), coordinates.first()) {
             return Ok(Vector::from(only.clone()).into());
         }
-        let spacing = Spacing::new(size, call.n_rows);
-        let code = |row: usize| {
-            let mut code = 0;
-            for (index, values) in coordinates.iter().enumerate() {
-                let value =
-                    ratios.get(index).map_or(values[row], |&ratio| spread(values[row], ratio as usize));
-                code |= spacing.place(value) << index;
+        let spacing = Spacing::new(size);
+        let mut codes = vec![0u64; call.n_rows];
+        for (index, values) in coordinates.iter().enumerate() {
+            // Each bit becomes `ratio` of them, the last of which is set.
+            let spread = ratios.get(index).map(|&ratio| (Spacing::new(ratio as usize), ratio - 1));
+            let rows = codes.iter_mut().zip(values);
+            match spread {
+                None => rows.for_each(|(code, &value)| *code |= spacing.place(value) << index),
+                Some((ratio, last)) => rows.for_each(|(code, &value)| {
+                    *code |= spacing.place(ratio.place(value) << last) << index;
+                }),
             }
-            code
-        };
-        Ok(Vector::from((0..call.n_rows).map(code).collect::<Vec<u64>>()).into())
+        }
+        Ok(Vector::from(codes).into())
     },
 };
 
@@ -70,36 +73,38 @@ pub static DECODE: Plain = Plain {
     },
 };
 
-/// The bits of a coordinate at every `size`-th place from `first` on, as many as fit.
-fn place(value: u64, size: usize, first: usize) -> u64 {
-    let mut out = 0;
-    for bit in 0..64 / size {
-        out |= (value >> bit & 1) << (bit * size + first);
-    }
-    out
+/// Puts the bits of a coordinate apart: each step parts runs of bits in the middle.
+struct Spacing {
+    /// The bits that fit.
+    used: u64,
+    /// How far the upper halves of runs are shifted, and the bits of all halves.
+    steps: [(u32, u64); STEPS],
 }
 
-/// Bits of a coordinate apart, the first of them at the lowest place.
-struct Spacing {
-    size: usize,
-    /// The bits of every byte, unless there are few rows.
-    bytes: Option<Box<[u64; 256]>>,
-}
+/// Runs of up to 64 bits.
+const STEPS: usize = 6;
 
 impl Spacing {
-    fn new(size: usize, n_rows: usize) -> Spacing {
-        let of_byte =
-            |byte| (0..8.min(64 / size)).fold(0, |out, bit| out | (byte as u64 >> bit & 1) << (bit * size));
-        Spacing { size, bytes: (n_rows > 256).then(|| Box::new(std::array::from_fn(of_byte))) }
+    /// For every `size`-th place.
+    fn new(size: usize) -> Spacing {
+        let fit = 64 / size;
+        let step = |at: usize| {
+            let half = 1 << (STEPS - 1 - at);
+            // Longer halves than there are bits leave all as it is.
+            if half >= fit {
+                return (0, u64::MAX);
+            }
+            let places = (0..fit).map(|bit| bit / half * half * size + bit % half);
+            ((half * (size - 1)) as u32, places.fold(0, |all, place| all | 1 << place))
+        };
+        Spacing { used: u64::MAX >> (64 - fit), steps: std::array::from_fn(step) }
     }
 
+    /// The bits of a coordinate at every `size`-th place from the lowest on, as many as fit.
+    #[inline(always)]
     fn place(&self, value: u64) -> u64 {
-        let Some(bytes) = &self.bytes else { return place(value, self.size, 0) };
-        // The bits of a coordinate that fit.
-        let used = 64 / self.size;
-        let value = value & (u64::MAX >> (64 - used));
-        let of_byte = |at: usize| bytes[usize::from((value >> (8 * at)) as u8)] << (8 * at * self.size);
-        (0..used.div_ceil(8)).fold(0, |code, at| code | of_byte(at))
+        let parted = |bits: u64, (shift, halves): &(u32, u64)| (bits | bits << shift) & halves;
+        self.steps.iter().fold(value & self.used, parted)
     }
 }
 
@@ -108,7 +113,19 @@ fn collect(code: u64, size: usize, first: usize) -> u64 {
     (0..64 / size).fold(0, |out, bit| out | (code >> (bit * size + first) & 1) << bit)
 }
 
-/// Each bit becomes `ratio` of them, the last of which is set.
-fn spread(value: u64, ratio: usize) -> u64 {
-    place(value, ratio, ratio - 1)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_in_their_places() {
+        let values = [0, 1, 2, 0x5a5a_1234_dead_beef, u64::MAX, 1 << 31, 1 << 20, 0xffff_0000];
+        for (size, value) in (1..=MOST).flat_map(|size| values.map(|value| (size, value))) {
+            let bits = (0..64 / size).filter(|bit| value >> bit & 1 == 1);
+            let expected = bits.fold(0, |code, bit| code | 1u64 << (bit * size));
+            assert_eq!(Spacing::new(size).place(value), expected, "{size} {value}");
+            let kept = value & (u64::MAX >> (64 - 64 / size));
+            assert_eq!(collect(expected, size, 0), kept);
+        }
+    }
 }

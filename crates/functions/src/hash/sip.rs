@@ -6,28 +6,27 @@ use chalet_base::sip_hash::Sip;
 use chalet_function_api::{Example, Record, Registry};
 use chalet_types::DataType;
 
-fn sip(key: (u64, u64), bytes: &[u8]) -> Sip {
-    let mut sip = Sip::new(key);
-    sip.update(bytes);
-    sip
+/// The state after the 64-bit ending.
+#[inline]
+fn sip(key: (u64, u64), bytes: &[u8]) -> [u64; 4] {
+    Sip::new(key).whole(bytes, 0xff).words()
 }
 
+#[inline]
 pub fn sip_hash64(key: (u64, u64), bytes: &[u8]) -> u64 {
-    let v = sip(key, bytes).finish();
+    let v = sip(key, bytes);
     v[0] ^ v[1] ^ v[2] ^ v[3]
 }
 
 /// The kernel's own 128-bit variant: both halves out of the state after the 64-bit ending.
 fn sip_hash128(key: (u64, u64), bytes: &[u8]) -> u128 {
-    let v = sip(key, bytes).finish();
+    let v = sip(key, bytes);
     u128::from(v[0] ^ v[1]) | u128::from(v[2] ^ v[3]) << 64
 }
 
 /// The 128-bit variant of the authors of SipHash.
 fn sip_hash128_reference(key: (u64, u64), bytes: &[u8]) -> u128 {
-    let mut sip = Sip::new_reference_128(key);
-    sip.update(bytes);
-    let (low, high) = sip.finish_with(0xee).halves();
+    let (low, high) = Sip::new_reference_128(key).whole(bytes, 0xee).halves();
     u128::from(low) | u128::from(high) << 64
 }
 

@@ -46,10 +46,16 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 fn execute(call: &Call) -> Result<Column> {
     let elements = Elements::of(call, 0)?;
     let truths = elements.truths()?;
-    let (mut kept, mut offsets) = (Vec::new(), vec![0]);
+    // Each element is written, and stays where it is kept: truths that come by chance would be guessed wrongly by the processor.
+    let (mut kept, mut n_kept) = (vec![0; truths.len()], 0);
+    let mut offsets = Vec::with_capacity(call.n_rows + 1);
+    offsets.push(0);
     for range in elements.ranges() {
-        kept.extend(range.filter(|&e| truths[e]).map(|e| e as u32));
-        offsets.push(kept.len() as i64);
+        for element in range {
+            kept[n_kept] = element as u32;
+            n_kept += usize::from(truths[element]);
+        }
+        offsets.push(n_kept as i64);
     }
-    Ok(gathered(offsets, &elements.first, &kept))
+    Ok(gathered(offsets, &elements.first, &kept[..n_kept]))
 }

@@ -201,6 +201,9 @@ impl Elements {
             return Ok(vec![false; n]);
         }
         let values = self.mapped.values::<u8>()?;
+        if self.mapped.validity.is_none() {
+            return Ok(values.iter().map(|&x| x != 0).collect());
+        }
         Ok(values.iter().enumerate().map(|(e, &x)| x != 0 && !self.mapped.is_null(e)).collect())
     }
 }

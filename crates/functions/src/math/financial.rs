@@ -131,7 +131,10 @@ fn present_value(payments: &[Payment], rate: f64) -> f64 {
     if rate <= -1.0 {
         return f64::INFINITY;
     }
-    payments.iter().map(|(amount, time)| amount / (1.0 + rate).powf(*time)).fold(0.0, f64::add)
+    // Whatever is to the power of 0 is 1.
+    let value =
+        |&(amount, time): &Payment| if time == 0.0 { amount } else { amount / (1.0 + rate).powf(time) };
+    payments.iter().map(value).fold(0.0, f64::add)
 }
 
 fn slope(payments: &[Payment], rate: f64) -> f64 {
@@ -190,15 +193,24 @@ fn floats(vector: &Vector) -> Result<Vec<f64>> {
     unary::<f64, f64>(Operand { ty: &DataType::Float64, vector, constant: false }, vector.len(), |x| x)
 }
 
-/// The cash flows of each row, from the argument at `index`, with times from that behind it if `dated`.
-fn payments(call: &Call, index: usize, dated: bool, days_per_year: f64) -> Result<Vec<Vec<Payment>>> {
+/// Calls back with the cash flows of each row, from the argument at `index`, with times from that behind it if `dated`.
+fn each_row(
+    call: &Call,
+    index: usize,
+    dated: bool,
+    mut row: impl FnMut(&[Payment]) -> Result<()>,
+) -> Result<()> {
+    let days_per_year = call.state::<Options>()?.days_per_year;
     let flows = list_of(&call.args[index], call.n_rows)?;
     let amounts = floats(&flows.values)?;
+    let mut payments: Vec<Payment> = Vec::new();
     if !dated {
-        let of = |range: std::ops::Range<usize>| {
-            amounts[range].iter().enumerate().map(|(i, x)| (*x, i as f64)).collect()
-        };
-        return Ok(flows.ranges().map(of).collect());
+        for range in flows.ranges() {
+            payments.clear();
+            payments.extend(amounts[range].iter().enumerate().map(|(i, x)| (*x, i as f64)));
+            row(&payments)?;
+        }
+        return Ok(());
     }
     let dates: List = list_of(&call.args[index + 1], call.n_rows)?;
     ensure!(
@@ -207,11 +219,13 @@ fn payments(call: &Call, index: usize, dated: bool, days_per_year: f64) -> Resul
         "Cashflow and date arrays must have the same size for each row"
     );
     let days = floats(&dates.values)?;
-    let of = |range: std::ops::Range<usize>| {
+    for range in flows.ranges() {
+        payments.clear();
         let first = range.start;
-        range.map(|at| (amounts[at], (days[at] - days[first]) / days_per_year)).collect()
-    };
-    Ok(flows.ranges().map(of).collect())
+        payments.extend(range.map(|at| (amounts[at], (days[at] - days[first]) / days_per_year)));
+        row(&payments)?;
+    }
+    Ok(())
 }
 
 /// In even periods the powers are products.
@@ -229,24 +243,29 @@ fn even_present_value(payments: &[Payment], rate: f64, first: i32) -> f64 {
 }
 
 fn present_values(call: &Call, dated: bool) -> Result<Column> {
-    let options: &Options = call.state()?;
+    let first = call.state::<Options>()?.first;
     let rates = floats(call.vector(0))?;
-    let mut out = Vec::with_capacity(call.n_rows);
-    for (payments, rate) in payments(call, 1, dated, options.days_per_year)?.iter().zip(rates) {
+    let mut out: Vec<f64> = Vec::with_capacity(call.n_rows);
+    each_row(call, 1, dated, |payments| {
+        let rate = rates[out.len()];
         ensure!(dated || !payments.is_empty(), ILLEGAL_TYPE_OF_ARGUMENT, "Cashflow array must not be empty");
         out.push(if dated {
             present_value(payments, rate)
         } else {
-            even_present_value(payments, rate, options.first)
+            even_present_value(payments, rate, first)
         });
-    }
+        Ok(())
+    })?;
     Ok(Vector::from(out).into())
 }
 
 fn rates_of_return(call: &Call, dated: bool) -> Result<Column> {
-    let options: &Options = call.state()?;
-    let payments = payments(call, 0, dated, options.days_per_year)?;
-    let rates: Vec<f64> = payments.iter().map(|payments| rate_of_return(payments, options.guess)).collect();
+    let guess = call.state::<Options>()?.guess;
+    let mut rates = Vec::with_capacity(call.n_rows);
+    each_row(call, 0, dated, |payments| {
+        rates.push(rate_of_return(payments, guess));
+        Ok(())
+    })?;
     Ok(Vector::from(rates).into())
 }
 

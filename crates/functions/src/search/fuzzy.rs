@@ -2,10 +2,12 @@
 //! lead to them (Wu and Manber, 1992). Works on bytes, and reports the earliest end of a match.
 
 use super::fuzzy_bits::BitAutomaton;
+use super::fuzzy_table::TableAutomaton;
 use chalet_base::{Result, bail, ensure, err};
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use std::sync::OnceLock;
 
 /// Edits that a pattern may allow, as in the kernel.
 const MAX_EDITS: u32 = 16;
@@ -18,7 +20,8 @@ const NEVER: u8 = u8::MAX;
 
 pub enum Fuzzy {
     Automaton(Automaton),
-    Bits(BitAutomaton),
+    /// The second is made when there are many texts, if it can be.
+    Bits(BitAutomaton, OnceLock<Option<TableAutomaton>>),
     /// Of no edits, with assertions that only the regular expressions have.
     Exact(Regex),
 }
@@ -65,16 +68,26 @@ impl Fuzzy {
         let mut automaton = Automaton { states: vec![State::Accept], start: 0, edits: edits as u8 };
         automaton.start = automaton.before(&hir, 0)?;
         Ok(match automaton.in_bits() {
-            Some(bits) => Fuzzy::Bits(bits),
+            Some(bits) => Fuzzy::Bits(bits, OnceLock::new()),
             None => Fuzzy::Automaton(automaton),
         })
+    }
+
+    /// Many texts follow.
+    pub fn prepare(&self) {
+        if let Fuzzy::Bits(bits, table) = self {
+            table.get_or_init(|| TableAutomaton::of(bits));
+        }
     }
 
     /// Where the match ends that ends first.
     pub fn earliest_end(&self, text: &[u8]) -> Option<usize> {
         match self {
             Fuzzy::Automaton(automaton) => automaton.earliest_end(text),
-            Fuzzy::Bits(automaton) => automaton.earliest_end(text),
+            Fuzzy::Bits(bits, table) => match table.get() {
+                Some(Some(table)) => table.earliest_end(text),
+                _ => bits.earliest_end(text),
+            },
             Fuzzy::Exact(regex) => regex.shortest_match(text),
         }
     }
@@ -271,22 +284,25 @@ impl Front {
 mod tests {
     use super::*;
 
-    /// All texts of up to five letters from two, against automata of both kinds.
+    /// All texts of up to five letters from two, against automata of all kinds.
     #[test]
-    fn automata_of_both_kinds_agree() -> Result<()> {
+    fn automata_of_all_kinds_agree() -> Result<()> {
         let texts = (0..6u32).flat_map(|len| {
             (0..1u32 << len).map(move |word| (0..len).map(|i| b"ab"[(word >> i & 1) as usize]).collect())
         });
         let texts: Vec<Vec<u8>> = texts.collect();
         for pattern in ["abba", "a.*bb", "(ab|ba)+b", "[^a]aa?b", "a{3}"] {
             for edits in 0..3 {
-                let Ok(Fuzzy::Bits(bits)) = Fuzzy::new(pattern.as_bytes(), edits) else { continue };
+                let Ok(Fuzzy::Bits(bits, _)) = Fuzzy::new(pattern.as_bytes(), edits) else { continue };
                 let hir = ParserBuilder::new().unicode(false).utf8(false).build().parse(pattern);
                 let hir = hir.map_err(|e| err!(BAD_ARGUMENTS, "{e}"))?;
                 let mut states = Automaton { states: vec![State::Accept], start: 0, edits: edits as u8 };
                 states.start = states.before(&hir, 0)?;
+                let table = TableAutomaton::of(&bits);
                 for text in &texts {
                     assert_eq!(bits.earliest_end(text), states.earliest_end(text), "{pattern} {text:?}");
+                    let by_table = table.as_ref().and_then(|table| table.earliest_end(text));
+                    assert!(table.is_none() || by_table == bits.earliest_end(text), "{pattern} {text:?}");
                 }
             }
         }

@@ -44,36 +44,51 @@ impl BitAutomaton {
         self.followers.iter().enumerate().map(of_byte).fold(0, |union, some| union | some)
     }
 
-    /// Where the match ends that ends first.
-    pub fn earliest_end(&self, text: &[u8]) -> Option<usize> {
-        // The states that so many edits lead to, and their followers.
+    /// The states that take a byte.
+    pub fn takes(&self, byte: u8) -> u64 {
+        self.takes[usize::from(byte)]
+    }
+
+    /// What is reached before the first byte; nothing if that is a match already.
+    pub fn first(&self) -> Option<Front> {
         let (mut states, mut next) = ([0; LEVELS], [0; LEVELS]);
-        let levels = self.edits + 1;
         let mut union = self.start;
-        for level in 0..levels {
+        for level in 0..=self.edits {
             states[level] = union;
             next[level] = self.follow(union);
             // A byte too few is an edit.
             union |= next[level];
         }
-        if states[self.edits] & self.accept != 0 {
-            return Some(0);
-        }
-        for (at, byte) in text.iter().enumerate() {
-            let takes = self.takes[usize::from(*byte)];
-            let mut fewer = self.start;
-            for level in 0..levels {
-                let reached = self.follow(states[level] & takes) | fewer;
-                // With one more: another byte in the place of this one, this one too many, or one too few behind it.
-                let one_more = next[level] | states[level];
-                states[level] = reached;
-                next[level] = self.follow(reached);
-                fewer = reached | one_more | next[level];
-            }
-            if states[self.edits] & self.accept != 0 {
-                return Some(at + 1);
-            }
-        }
-        None
+        (states[self.edits] & self.accept == 0).then_some(Front { states, next })
     }
+
+    /// Goes on by a byte. Is a match complete?
+    #[inline(always)]
+    pub fn step(&self, front: &mut Front, byte: u8) -> bool {
+        let Front { states, next } = front;
+        let takes = self.takes[usize::from(byte)];
+        let mut fewer = self.start;
+        for level in 0..=self.edits {
+            let reached = self.follow(states[level] & takes) | fewer;
+            // With one more: another byte in the place of this one, this one too many, or one too few behind it.
+            let one_more = next[level] | states[level];
+            states[level] = reached;
+            next[level] = self.follow(reached);
+            fewer = reached | one_more | next[level];
+        }
+        states[self.edits] & self.accept != 0
+    }
+
+    /// Where the match ends that ends first.
+    pub fn earliest_end(&self, text: &[u8]) -> Option<usize> {
+        let Some(mut front) = self.first() else { return Some(0) };
+        text.iter().position(|&byte| self.step(&mut front, byte)).map(|at| at + 1)
+    }
+}
+
+/// The states that so many edits lead to, and their followers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Front {
+    states: [u64; LEVELS],
+    next: [u64; LEVELS],
 }

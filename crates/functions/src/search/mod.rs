@@ -5,6 +5,7 @@ mod extract;
 mod extract_groups;
 mod fuzzy;
 mod fuzzy_bits;
+mod fuzzy_table;
 mod greedy;
 mod like;
 mod matching;

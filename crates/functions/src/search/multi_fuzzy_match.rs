@@ -49,12 +49,22 @@ fn bind(name: &str, args: &[Argument], ctx: &Context, result: DataType) -> Resul
     Ok(Bound::with_state(result, Patterns { edits, constant }))
 }
 
+/// Texts from which on a table, which takes up to a millisecond, is worth its making.
+const MANY: usize = 4096;
+
+fn prepare(patterns: &[Fuzzy], n_rows: usize) {
+    if n_rows >= MANY {
+        patterns.iter().for_each(Fuzzy::prepare);
+    }
+}
+
 /// Calls back for each row whether a pattern matches.
 fn each_row_any(call: &Call, mut row_matches: impl FnMut(bool)) -> Result<()> {
     let (state, texts) = (call.state::<Patterns>()?, StringArg::of(call, 0)?);
     let Some(patterns) = &state.constant else {
         return each_row(call, |numbers| row_matches(!numbers.is_empty()));
     };
+    prepare(patterns, call.n_rows);
     for row in 0..call.n_rows {
         row_matches(patterns.iter().any(|pattern| pattern.earliest_end(texts.get(row)).is_some()));
     }
@@ -75,6 +85,7 @@ fn each_row(call: &Call, mut row_matches: impl FnMut(&[u64])) -> Result<()> {
         row_matches(&numbers);
     };
     if let Some(patterns) = &state.constant {
+        prepare(patterns, call.n_rows);
         (0..call.n_rows).for_each(|row| matching(patterns, texts.get(row)));
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! `multiSearchAny` and its kin: several needles in one string.
 
-use super::position::{Fold, find_once, find_prepared};
+use super::position::{Fold, SHORT, find_once, find_prepared};
 use crate::lists::list_of;
 use crate::string_args::{StringArg, count_chars};
 use chalet_base::{Result, ensure};
@@ -141,21 +141,35 @@ impl ScalarFunction for &'static MultiSearch {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let haystacks = StringArg::of(call, 0)?;
-        let lists = list_of(&call.args[1], call.n_rows)?;
+        let is_constant = call.args[1].constant;
+        // A constant list has one row, which is that of all.
+        let lists = match is_constant {
+            true => call.vector(1).list()?.normalised(),
+            false => list_of(&call.args[1], call.n_rows)?,
+        };
         let needles = if lists.values.is_empty() { None } else { Some(lists.values.strings()?) };
         // What is the same for all rows is prepared once.
-        let constant: Option<Vec<Finder>> = call.args[1].constant.then(|| {
-            let first = lists.ranges().next().unwrap_or(0..0);
-            let folded =
-                first.map(|needle| self.fold.apply(needles.map_or(b"", |needles| needles.get(needle))));
+        let constant: Option<Vec<Finder>> = is_constant.then(|| {
+            let folded = lists
+                .range(0)
+                .map(|needle| self.fold.apply(needles.map_or(b"", |needles| needles.get(needle))));
             folded.map(|needle| Finder::new(&needle).into_owned()).collect()
         });
+        let starts = constant.as_ref().and_then(|needles| self.starts(needles));
         let mut positions: Vec<u64> = Vec::new();
         let mut offsets = vec![0i64];
         let mut answers: Vec<u64> = Vec::with_capacity(call.n_rows);
         let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
-        for (row, range) in lists.ranges().enumerate() {
+        for row in 0..call.n_rows {
+            if let (Some(starts), text @ [_, ..]) = (&starts, haystacks.get(row))
+                && text.len() <= SHORT
+            {
+                let place = starts.first(text).map_or(0, |place| place as u64 + 1);
+                answers.push(if self.answer == Answer::Any { place.min(1) } else { place });
+                continue;
+            }
             let haystack = self.fold.apply_in(haystacks.get(row), &mut scratch);
+            let range = lists.range(if is_constant { 0 } else { row });
             let start = range.start;
             let mut places = range.map(|needle| {
                 let found = match &constant {
@@ -190,6 +204,44 @@ impl ScalarFunction for &'static MultiSearch {
             Answer::Any => Vector::from(answers.into_iter().map(|x| x as u8).collect::<Vec<u8>>()).into(),
             _ => Vector::from(answers).into(),
         })
+    }
+}
+
+impl MultiSearch {
+    /// For short texts in which any of the needles will do, without regard to the case of ASCII letters.
+    fn starts<'a>(&self, needles: &'a [Finder<'static>]) -> Option<Starts<'a>> {
+        let any = matches!(self.answer, Answer::Any | Answer::FirstPosition) && self.fold == Fold::Ascii;
+        let needles: Vec<&[u8]> = needles.iter().map(Finder::needle).collect();
+        if !any || needles.is_empty() {
+            return None;
+        }
+        let mut begins = [false; 256];
+        for needle in &needles {
+            let first = *needle.first()?;
+            begins[usize::from(first)] = true;
+            begins[usize::from(first.to_ascii_uppercase())] = true;
+        }
+        Some(Starts { needles, begins })
+    }
+}
+
+/// Needles in lower case, none of which is empty, and the bytes that they begin with in either case.
+struct Starts<'a> {
+    needles: Vec<&'a [u8]>,
+    begins: [bool; 256],
+}
+
+impl Starts<'_> {
+    /// Where the first of the needles begins.
+    fn first(&self, text: &[u8]) -> Option<usize> {
+        let is_here = |&at: &usize| {
+            self.begins[usize::from(text[at])]
+                && self.needles.iter().any(|needle| {
+                    let some = text[at..].get(..needle.len());
+                    some.is_some_and(|some| some.eq_ignore_ascii_case(needle))
+                })
+        };
+        (0..text.len()).find(is_here)
     }
 }
 

@@ -53,7 +53,7 @@ impl Fold {
 }
 
 /// Up to this many bytes are searched without preparing for the needle.
-const SHORT: usize = 64;
+pub const SHORT: usize = 64;
 
 /// The first occurrence of a needle that is looked for once: preparing a search takes longer than searching a short text.
 pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {

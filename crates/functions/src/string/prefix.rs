@@ -5,7 +5,7 @@ use crate::lists::list_of;
 use crate::string_args::StringArg;
 use crate::widen::widen;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, Data, Vector};
+use chalet_columns::{Buf, Column, Data, Native, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
@@ -123,10 +123,19 @@ fn arrays(call: &Call, end: bool) -> Result<Column> {
         let test = |(r, s): (Range<usize>, Range<usize>)| r.zip(s).all(|(x, y)| same(x, y));
         pairs.map(|pair| u8::from(pair.is_some_and(test))).collect()
     }
-    let answers = match (&left.data, &right.data) {
-        (Data::Str(x), Data::Str(y)) if left.validity.is_none() && right.validity.is_none() => {
-            test(pairs, |i, j| x.get(i) == y.get(j))
-        }
+    let no_nulls = left.validity.is_none() && right.validity.is_none();
+    // Equal numbers have equal bits, but for floats.
+    let by_bits = no_nulls && !common.bare().is_float();
+    let of_numbers = each_native!(
+        &left.data,
+        x => same_type(x, &right.data)
+            .filter(|_| by_bits)
+            .map(|y| test(pairs.clone(), |i, j| x[i] == y[j])),
+        _ => None
+    );
+    let answers = match (of_numbers, &left.data, &right.data) {
+        (Some(answers), ..) => answers,
+        (_, Data::Str(x), Data::Str(y)) if no_nulls => test(pairs, |i, j| x.get(i) == y.get(j)),
         _ => {
             let numbers = ids(&Vector::concat(&[&left, &right]));
             let (x, y) = numbers.split_at(left.len());
@@ -134,6 +143,10 @@ fn arrays(call: &Call, end: bool) -> Result<Column> {
         }
     };
     Ok(Vector::from(answers).into())
+}
+
+fn same_type<'a, T: Native>(_: &Buf<T>, data: &'a Data) -> Option<&'a Buf<T>> {
+    T::unwrap(data)
 }
 
 pub fn register(registry: &mut Registry) {

@@ -4,7 +4,7 @@
 use crate::plain::Plain;
 use crate::string_args::{StringArg, char_len};
 use chalet_base::city_hash::hash_16;
-use chalet_base::crc32c::crc32c;
+use chalet_base::crc32c::{crc32c, crc32c_of_windows};
 use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, StringBuilder, Struct, Vector};
@@ -94,6 +94,9 @@ fn bind(name: &'static str, args: &[Argument], answer: Answer) -> Result<Bound> 
     Ok(Bound::with_state(result, sizes))
 }
 
+/// Not the rules of letters: the bit that tells upper from lower case is set in every byte.
+const ANY_CASE: u8 = 0x20;
+
 /// Goes on with a hash over a part of a run: an odd byte first, then two, four and eights.
 fn hash_part(crc: u64, part: &[u8], any_case: bool, scratch: &mut Vec<u8>) -> u64 {
     if part.is_empty() {
@@ -102,20 +105,27 @@ fn hash_part(crc: u64, part: &[u8], any_case: bool, scratch: &mut Vec<u8>) -> u6
     if !any_case {
         return crc32c(crc as u32, part).into();
     }
-    // Not the rules of letters: the bit that tells upper from lower case is set in every byte.
     scratch.clear();
-    scratch.extend(part.iter().map(|byte| byte | 0x20));
+    scratch.extend(part.iter().map(|byte| byte | ANY_CASE));
     crc32c(crc as u32, scratch).into()
 }
 
 /// Calls `found` with the hash of each run, and with the run.
 fn each_shingle<'a>(text: &'a [u8], kind: Kind, size: usize, mut found: impl FnMut(u64, &'a [u8])) {
     let mut scratch = Vec::new();
+    if matches!(kind.unit, Unit::Bytes) && text.len() >= size {
+        let hashed = if kind.any_case {
+            scratch.extend(text.iter().map(|byte| byte | ANY_CASE));
+            &scratch[..]
+        } else {
+            text
+        };
+        return crc32c_of_windows(u32::MAX, hashed, size, |at, hash| {
+            found(hash.into(), &text[at..at + size])
+        });
+    }
     let mut hash = |part: &[u8], crc: u64| hash_part(crc, part, kind.any_case, &mut scratch);
     match kind.unit {
-        Unit::Bytes if text.len() >= size => {
-            text.windows(size).for_each(|run| found(hash(run, u64::MAX), run));
-        }
         Unit::Bytes => found(hash(text, u64::MAX), text),
         Unit::Characters => {
             let mut starts = vec![0];

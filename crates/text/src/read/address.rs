@@ -92,16 +92,19 @@ pub fn try_ipv6(cur: &mut Cursor) -> Option<[u8; 16]> {
         return Some(mapped(v4));
     }
     let mut at = *cur;
-    let mut groups: Vec<u16> = Vec::with_capacity(8);
+    let (mut groups, mut len) = ([0u16; 8], 0);
     let mut gap = None;
     if at.accept_bytes(b"::") {
         gap = Some(0);
     }
-    while groups.len() < 8 {
-        if groups.len() <= 6
+    while len < 8 {
+        // That the text begins with no address of version 4 is known.
+        if (len > 0 || gap.is_some())
+            && len <= 6
             && let Some(v4) = try_ipv4(&mut at)
         {
-            groups.extend([(v4 >> 16) as u16, v4 as u16]);
+            groups[len..len + 2].copy_from_slice(&[(v4 >> 16) as u16, v4 as u16]);
+            len += 2;
             break;
         }
         let (mut value, mut n) = (0u16, 0);
@@ -112,13 +115,14 @@ pub fn try_ipv6(cur: &mut Cursor) -> Option<[u8; 16]> {
             n += 1;
         }
         if n == 0 {
-            if gap == Some(groups.len()) {
+            if gap == Some(len) {
                 break;
             }
             return None;
         }
-        groups.push(value);
-        if groups.len() == 8 {
+        groups[len] = value;
+        len += 1;
+        if len == 8 {
             break;
         }
         if at.rest().starts_with(b"::") {
@@ -126,17 +130,18 @@ pub fn try_ipv6(cur: &mut Cursor) -> Option<[u8; 16]> {
                 return None;
             }
             at.advance(2);
-            gap = Some(groups.len());
+            gap = Some(len);
         } else if !at.accept(b':') {
             break;
         }
     }
     match gap {
-        Some(gap) if groups.len() < 8 => {
-            let missing = 8 - groups.len();
-            groups.splice(gap..gap, std::iter::repeat_n(0, missing));
+        // What is behind the gap goes to the end.
+        Some(gap) if len < 8 => {
+            groups.copy_within(gap..len, 8 - (len - gap));
+            groups[gap..8 - (len - gap)].fill(0);
         }
-        None if groups.len() == 8 => {}
+        None if len == 8 => {}
         _ => return None,
     }
     let mut bytes = [0u8; 16];

@@ -5,7 +5,7 @@ use chalet_base::Result;
 use chalet_columns::{Buf, Builder, Data, Native, NullBuffer, Strings, Vector, each_native};
 use chalet_text::Reader;
 use chalet_types::decimal::pow10_i128;
-use chalet_types::{DataType, Physical};
+use chalet_types::{DataType, I256, Physical, U256};
 
 /// What a quick look at a text finds.
 enum Look {
@@ -43,7 +43,7 @@ fn begins_with_a_word(text: &[u8]) -> bool {
     text.first().is_some_and(|b| b.is_ascii_alphabetic() && !matches!(b, b'i' | b'I' | b'n' | b'N'))
 }
 
-/// Integers of up to 64 bits from text, NULL where there is none; nothing for other types.
+/// Integers from text, NULL where there is none; nothing for other types.
 pub fn integers(
     strings: &Strings,
     to: &DataType,
@@ -92,6 +92,10 @@ pub fn integers(
         Physical::I16 => each::<i16>(strings, true, reader, nullable)?,
         Physical::I32 => each::<i32>(strings, true, reader, nullable)?,
         Physical::I64 => each::<i64>(strings, true, reader, nullable)?,
+        Physical::U128 => each::<u128>(strings, false, reader, nullable)?,
+        Physical::U256 => each::<U256>(strings, false, reader, nullable)?,
+        Physical::I128 => each::<i128>(strings, true, reader, nullable)?,
+        Physical::I256 => each::<I256>(strings, true, reader, nullable)?,
         _ => return Ok(None),
     }))
 }
