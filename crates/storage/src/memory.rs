@@ -208,8 +208,10 @@ impl Inserter for MemoryInserter {
                 blocks.iter().cloned().chain(self.pending).collect()
             }
             None => {
+                // What an INSERT brings is one block, however it came.
                 let mut all = blocks.to_vec();
-                for block in self.pending {
+                if !self.pending.is_empty() {
+                    let block = Block::concat(&self.pending);
                     all.drain(..self.kept.n_too_old(&all, &block));
                     all.push(block);
                 }

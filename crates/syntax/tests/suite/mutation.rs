@@ -114,7 +114,8 @@ fn edited_statements_never_panic() {
                     failures.push(format!("{text}\n    {failure}"));
                 }
             }
-            Err(error) => assert!([62, 48, 306].contains(&error.code().number), "{text}: {error}"),
+            // 36: names of a view's columns that are not as many as its query has.
+            Err(error) => assert!([62, 48, 306, 36].contains(&error.code().number), "{text}: {error}"),
         }
     }
     // Most edits break a statement; if nearly all did, the round trip would be tested on nothing.
