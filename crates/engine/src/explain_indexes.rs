@@ -1,5 +1,6 @@
 //! What statistics, keys and indexes leave of the tables that a plan reads: for EXPLAIN with `indexes = 1`, and EXPLAIN ESTIMATE.
 
+use crate::forced_keys::is_never;
 use crate::projections::groups::GroupBy;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
@@ -148,6 +149,14 @@ fn collect(
     found: &mut Vec<(String, Left)>,
 ) -> Result<()> {
     if let Plan::Filter(filter) = plan {
+        let mut all = Vec::new();
+        filter.condition.clone().conjuncts(&mut all);
+        if all.iter().any(is_never) {
+            let mut unread = tables_with_rows(&filter.input);
+            unread.retain(|name| found.iter().all(|(known, _)| known != name));
+            found.extend(unread.into_iter().map(|name| (name, Left::default())));
+            return Ok(());
+        }
         conditions.push(filter.condition.clone());
         return collect(&filter.input, conditions, ctx, found);
     }

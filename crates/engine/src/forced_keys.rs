@@ -92,7 +92,7 @@ impl Forced<'_> {
 }
 
 /// Is it a constant that no row passes?
-fn is_never(condition: &Expr) -> bool {
+pub(crate) fn is_never(condition: &Expr) -> bool {
     let Expr::Literal(literal) = condition else { return false };
     matches!(literal.value(), Value::Null | Value::UInt(0))
 }

@@ -81,7 +81,7 @@ impl ScalarFunction for DictionaryRow {
                 false => Vector::concat(&[&Vector::defaults(ty, 1), &values]).gather(&places),
             });
         }
-        let data = Data::Struct(Struct { fields: fields.into(), len: call.n_rows });
+        let data = Data::Struct(Struct { fields, len: call.n_rows });
         Ok(Column::Flat(Vector::new(data, None)))
     }
 }
