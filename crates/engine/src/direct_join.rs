@@ -1,9 +1,11 @@
 //! Joins with dictionaries as look-ups: the dictionary is asked for the keys of the other side, as in the kernel, where `join_algorithm` has
 //! `direct`. Its rows are neither copied nor indexed once more, and one that keeps a part of them (a cache) finds those that it lacks.
 //!
-//!     Join Left on [k = d.k]                  Project left, row.2 .. row.n
-//!       left                           ->       Project left, row := dictionaryRow('d', k)
-//!       Scan d                                    left
+//! ```text
+//! Join Left on [k = d.k]                  Project left, row.2 .. row.n
+//!   left                           ->       Project left, row := dictionaryRow('d', k)
+//!   Scan d                                    left
+//! ```
 //!
 //! An inner join keeps the rows that are there, a semi join too, an anti join the others. A condition on columns of a dictionary that has
 //! all rows is better tested on these, because the other side is then told which keys are left (a run-time filter).
