@@ -2,7 +2,7 @@
 //! which is no type, and the types of its arguments.
 
 use crate::aggregate_function::AggregateType;
-use crate::text::Parser;
+use crate::type_parser::Parser;
 use crate::{DataType, ScaledValue, Value};
 use chalet_base::{Result, bail, ensure};
 use std::sync::Arc;

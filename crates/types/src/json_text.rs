@@ -1,6 +1,6 @@
 //! What stands between the parentheses of a JSON type.
 
-use crate::text::Parser;
+use crate::type_parser::Parser;
 use crate::{DataType, JsonType};
 use chalet_base::{Result, bail, ensure};
 

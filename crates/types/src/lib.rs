@@ -2,7 +2,7 @@
 //!
 //! - [`data_type`]: the `DataType` tree and its properties
 //! - [`geometry`]: names of geometries, which are tuples and arrays with a name
-//! - [`text`]: the text form, printed and parsed
+//! - [`text`], [`type_parser`]: the text form, printed and parsed
 //! - [`json_text`]: the text form of JSON types
 //! - [`families`]: names, aliases and case rule of every type family
 //! - [`physical`]: which machine representation a type has
@@ -30,6 +30,7 @@ pub mod promotion;
 pub mod simple_aggregate;
 pub mod supertype;
 pub mod text;
+pub mod type_parser;
 pub use text::laid_out;
 pub mod time_zone;
 pub mod value;
