@@ -131,6 +131,22 @@ pub enum ExplainKind {
     Profile,
 }
 
+impl ExplainKind {
+    /// The words that ask for it.
+    pub fn words(self) -> &'static str {
+        match self {
+            ExplainKind::Ast => "EXPLAIN AST",
+            ExplainKind::Syntax => "EXPLAIN SYNTAX",
+            ExplainKind::QueryTree => "EXPLAIN QUERY TREE",
+            ExplainKind::Plan => "EXPLAIN",
+            ExplainKind::Pipeline => "EXPLAIN PIPELINE",
+            ExplainKind::Estimate => "EXPLAIN ESTIMATE",
+            ExplainKind::Analyze => "EXPLAIN ANALYZE",
+            ExplainKind::Profile => "EXPLAIN PROFILE",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     Table,

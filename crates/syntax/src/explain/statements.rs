@@ -121,15 +121,10 @@ pub(super) fn other(kind: &StatementKind) -> Result<Option<Node>> {
         StatementKind::System { .. } => leaf("SYSTEM query"),
         StatementKind::Transaction(_) => leaf("ASTTransactionControl"),
         StatementKind::Explain(explain) => {
-            let word = match explain.kind {
-                ExplainKind::Ast => "EXPLAIN AST",
-                ExplainKind::Syntax => "EXPLAIN SYNTAX",
-                ExplainKind::QueryTree => "EXPLAIN QUERY TREE",
-                ExplainKind::Plan => "EXPLAIN",
-                ExplainKind::Pipeline => "EXPLAIN PIPELINE",
-                ExplainKind::Estimate => "EXPLAIN ESTIMATE",
-                ExplainKind::Analyze | ExplainKind::Profile => return Ok(None),
-            };
+            if matches!(explain.kind, ExplainKind::Analyze | ExplainKind::Profile) {
+                return Ok(None);
+            }
+            let word = explain.kind.words();
             if !explain.settings.is_empty() {
                 return Ok(None);
             }

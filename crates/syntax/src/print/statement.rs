@@ -3,9 +3,9 @@
 use super::Printer;
 use super::text::write_ident;
 use crate::ast::{
-    Describe, Drop, DropAction, Explain, ExplainKind, Insert, InsertColumns, InsertSource, InsertTarget,
-    KillMode, ObjectKind, ObjectName, Optimize, Output, Partition, SetStatement, Show, ShowFilter, ShowKind,
-    Statement, StatementKind, TransactionCommand,
+    Describe, Drop, DropAction, Explain, Insert, InsertColumns, InsertSource, InsertTarget, KillMode,
+    ObjectKind, ObjectName, Optimize, Output, Partition, SetStatement, Show, ShowFilter, ShowKind, Statement,
+    StatementKind, TransactionCommand,
 };
 
 fn object_word(kind: ObjectKind) -> &'static str {
@@ -199,16 +199,7 @@ impl Printer {
     }
 
     fn explain(&mut self, explain: &Explain) {
-        self.word(match explain.kind {
-            ExplainKind::Ast => "EXPLAIN AST",
-            ExplainKind::Syntax => "EXPLAIN SYNTAX",
-            ExplainKind::QueryTree => "EXPLAIN QUERY TREE",
-            ExplainKind::Plan => "EXPLAIN",
-            ExplainKind::Pipeline => "EXPLAIN PIPELINE",
-            ExplainKind::Estimate => "EXPLAIN ESTIMATE",
-            ExplainKind::Analyze => "EXPLAIN ANALYZE",
-            ExplainKind::Profile => "EXPLAIN PROFILE",
-        });
+        self.word(explain.kind.words());
         if !explain.settings.is_empty() {
             self.word(" ");
             self.settings(&explain.settings);
