@@ -1,7 +1,7 @@
 //! `groupUniqArray`: an array of the different values, in the order in which they came.
 
 use crate::arrays::parameters::optional_limit;
-use crate::arrays::unique_words::unique_words;
+use crate::arrays::unique_words::{running_sets, unique_words};
 use crate::check::one_argument;
 use crate::sets::GroupSets;
 use chalet_base::Result;
@@ -166,16 +166,7 @@ impl States for Uniques {
     }
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
-        // Sets only grow, at their end: each result is the beginning of the last one.
-        let mut ranges = Vec::with_capacity(ends.len());
-        let mut start = from;
-        for &end in ends {
-            self.add(0, args, start..end)?;
-            start = end;
-            ranges.push(0..self.counts[0] as usize);
-        }
-        let last = self.finish(1)?;
-        Ok(Data::List(last.list()?.values.lists(&ranges)).into())
+        running_sets(self, args, from, ends, |sets| sets.counts[0] as usize)
     }
 
     fn memory(&self) -> usize {

@@ -247,16 +247,7 @@ impl<W: Word> States for UniqueWords<W> {
     }
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
-        // Sets only grow, at their end: each result is the beginning of the last one.
-        let mut ranges = Vec::with_capacity(ends.len());
-        let mut start = from;
-        for &end in ends {
-            self.add(0, args, start..end)?;
-            start = end;
-            ranges.push(0..self.groups[0].words().len());
-        }
-        let last = self.finish(1)?;
-        Ok(Data::List(last.list()?.values.lists(&ranges)).into())
+        running_sets(self, args, from, ends, |sets| sets.groups[0].words().len())
     }
 
     fn memory(&self) -> usize {
@@ -267,4 +258,24 @@ impl<W: Word> States for UniqueWords<W> {
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// The results of one set as rows from `from` on are added, at each of `ends`. Sets only grow, at their end: each result is the beginning
+/// of the last one. `len` says how many values the first set has.
+pub(super) fn running_sets<S: States>(
+    sets: &mut S,
+    args: &[Vector],
+    from: usize,
+    ends: &[usize],
+    len: impl Fn(&S) -> usize,
+) -> Result<Vector> {
+    let mut ranges = Vec::with_capacity(ends.len());
+    let mut start = from;
+    for &end in ends {
+        sets.add(0, args, start..end)?;
+        start = end;
+        ranges.push(0..len(sets));
+    }
+    let last = sets.finish(1)?;
+    Ok(Data::List(last.list()?.values.lists(&ranges)).into())
 }
