@@ -6,6 +6,7 @@ use chalet_base::events::{self, Event};
 use chalet_base::switches::{self, Switch};
 use chalet_columns::narrow::Narrow;
 use chalet_columns::{Block, Column};
+use chalet_memory::guard::caught;
 use chalet_memory::{Reservation, Tracker};
 use chalet_types::DataType;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -49,7 +50,8 @@ impl NarrowCopies {
             Some(narrow) => Column::Flat(narrow.gather(rows)),
             None => column.gather(rows),
         };
-        if block.n_rows() >= LEAST_ROWS && self.copies.get().is_none() {
+        let may_copy = block.n_rows() >= LEAST_ROWS && switches::is_on(Switch::NarrowCopies);
+        if may_copy && self.copies.get().is_none() {
             let picked = self.picked.fetch_add(rows.len(), Relaxed) + rows.len();
             if picked >= block.n_rows() / ROWS_PER_PICK && !self.is_begun.swap(true, Relaxed) {
                 self.make(block);
@@ -58,18 +60,17 @@ impl NarrowCopies {
         block.columns().iter().enumerate().map(pick).collect()
     }
 
-    /// Makes the copies; others pick from the columns meanwhile. Where there is no memory for them there are none.
+    /// Makes the copies; others pick from the columns meanwhile. Where there is no memory for them there are none, and the query goes on.
     fn make(&self, block: &Block) {
         let mut memory = Reservation::new(self.memory.clone());
         let mut copy = |column: &Column| {
             let Column::Flat(vector) = column else { return None };
-            let narrow = Narrow::of(vector)?;
+            let narrow = caught(|| Narrow::of(vector)).ok()??;
             memory.grow(narrow.memory()).ok()?;
             events::count(Event::NarrowJoinCopies);
             Some(narrow)
         };
-        let is_on = switches::is_on(Switch::NarrowCopies);
-        let copies = block.columns().iter().map(|column| if is_on { copy(column) } else { None }).collect();
+        let copies = block.columns().iter().map(&mut copy).collect();
         let _ = self.copies.set((copies, memory));
     }
 }
