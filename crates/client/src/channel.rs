@@ -377,7 +377,7 @@ impl Channel {
             );
             self.make_room(READ);
             match self.socket.read(&mut self.window[self.end..]) {
-                Ok(0) => return Ok(()),
+                Ok(0) => bail!(NETWORK_ERROR, "Connection was closed while writing ({})", self.peer),
                 Ok(read) => self.arrived(read),
                 Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => return Ok(()),
                 Err(e) => return Err(broken(&e, "writing", &self.peer)),

@@ -60,7 +60,15 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
         ..RunOptions::default()
     };
     let counted = Arc::new(Mutex::new(Profile::default()));
-    let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted))?;
+    // A client that reads nothing does not keep the server from its end.
+    let is_cancelled = running.is_cancelled.clone();
+    wire.lock().channel.set_watch(Some(Arc::new(move || {
+        ensure!(!is_cancelled.load(Relaxed), QUERY_WAS_CANCELLED, "Query was cancelled");
+        Ok(())
+    })));
+    let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted));
+    wire.lock().channel.set_watch(None);
+    let summary = summary?;
     drop(tables);
     if takes {
         taking.tell(&mut wire.lock(), 0)?;

@@ -1,6 +1,6 @@
 //! The socket of a conversation, as the statement that runs shares it with who looks for a word from the client.
 
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_client::channel::Channel;
 use chalet_client::compression::Unpacked;
 use chalet_client::packet::{Dialect, Packet, Rows, client};
@@ -20,6 +20,8 @@ pub struct Wire {
     pub is_cancelled: bool,
     /// The conversation cannot go on: the client is gone, or what it said is not understood.
     pub is_broken: bool,
+    /// A packet went out in part: what would follow is not understood.
+    is_mute: bool,
 }
 
 impl Wire {
@@ -31,18 +33,21 @@ impl Wire {
             client,
             is_cancelled: false,
             is_broken: false,
+            is_mute: false,
         }
     }
 
     /// Sends a packet.
     pub fn send(&mut self, packet: &Packet) -> Result<()> {
+        ensure!(!self.is_mute, NETWORK_ERROR, "Connection was closed while writing");
         let written = self.dialect.write(&mut self.channel.out, packet, self.client);
         if written.is_err() {
             self.channel.out.clear();
         }
         written?;
         let sent = self.channel.flush();
-        self.is_broken |= sent.is_err();
+        self.is_mute |= sent.is_err();
+        self.is_broken |= self.is_mute;
         sent
     }
 

@@ -183,6 +183,8 @@ fn passwords() {
 }
 
 const ENDLESS: &str = "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
+/// Sends rows for as long as somebody reads them.
+const UNREAD: &str = "SELECT number FROM numbers(1000000000000)";
 
 /// Waits until so many statements run.
 fn wait_for(server: &Server, n: usize) {
@@ -197,13 +199,37 @@ fn wait_for(server: &Server, n: usize) {
 #[test]
 fn a_client_that_cancels_or_hangs_up_stops_its_query() {
     let server = served();
-    for sql in [ENDLESS, "SELECT number FROM numbers(1000000000000)"] {
+    for sql in [ENDLESS, UNREAD] {
         let mut connection = connect(&server);
         connection.send(&Request::new(sql)).unwrap();
         wait_for(&server, 1);
         connection.cancel();
         wait_for(&server, 0);
     }
+}
+
+#[test]
+fn a_client_that_hangs_up_and_keeps_its_socket_stops_its_query() {
+    let server = served();
+    let mut connection = connect(&server);
+    connection.send(&Request::new(UNREAD)).unwrap();
+    wait_for(&server, 1);
+    // Until the server waits for room that nobody makes.
+    std::thread::sleep(Duration::from_millis(300));
+    connection.cancel();
+    wait_for(&server, 0);
+}
+
+#[test]
+fn a_client_that_reads_nothing_does_not_keep_the_server_from_its_end() {
+    let server = served();
+    let mut connection = connect(&server);
+    connection.send(&Request::new(UNREAD)).unwrap();
+    wait_for(&server, 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let since = Instant::now();
+    server.stop();
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
 }
 
 #[test]
