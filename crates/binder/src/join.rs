@@ -416,6 +416,7 @@ impl SelectBinder<'_> {
             asof: conditions.asof,
             residual,
             fields,
+            unread: Vec::new(),
         };
         self.tables.rename(&renamed);
         let renamed = ids_and_types(&renamed);

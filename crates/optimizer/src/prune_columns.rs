@@ -172,6 +172,7 @@ fn prune_join(node: Join, needed: &Needed) -> Plan {
         .filter(|(_, source)| below.contains(*source))
         .map(|(f, _)| f)
         .collect();
+    node.unread = node.fields.iter().map(|f| f.id).filter(|id| !needed.contains(id)).collect();
     node.left = cut(node.left, &left);
     node.right = cut(node.right, &right);
     Plan::Join(Box::new(node))

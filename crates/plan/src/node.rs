@@ -373,6 +373,8 @@ pub struct Join {
     pub residual: Option<Expr>,
     /// Fields of the result, one per column of the left and then of the right (new ids; types may be Nullable).
     pub fields: Vec<Field>,
+    /// Those of the fields that nobody above reads: they are put out, but what they hold is not made.
+    pub unread: Vec<ColumnId>,
 }
 
 /// One equality of ON.

@@ -149,30 +149,39 @@ impl Part {
     /// Puts the entries of a partition into its slots, of which each then has the number of its group inside the partition.
     fn new(slots: &mut [Entry], rows: &PartitionedRows, partition: usize) -> Part {
         let mut part = Part { firsts: Vec::with_capacity(rows.len(partition)), groups: Vec::new() };
-        for (n_before, Entry { word, row }) in rows.entries(partition).enumerate() {
-            let mut at = slot_of(hash_u64(word), slots.len());
-            let group = loop {
-                let slot = slots[at];
-                let group = slot.row;
-                if group == NO_GROUP {
-                    let group = part.firsts.len() as u32;
-                    slots[at] = Entry { word, row: group };
-                    part.firsts.push(row);
-                    break group;
+        let mut n_before = 0;
+        for piece in rows.pieces(partition) {
+            for &Entry { word, row } in piece {
+                let group = part.group_of(word, row, n_before, slots);
+                if part.firsts.len() <= n_before {
+                    part.groups.push(group);
                 }
-                if { slot.word } == word {
-                    if part.groups.is_empty() {
-                        part.groups.extend(0..n_before as u32);
-                    }
-                    break group;
-                }
-                at = if at + 1 == slots.len() { 0 } else { at + 1 };
-            };
-            if part.firsts.len() <= n_before {
-                part.groups.push(group);
+                n_before += 1;
             }
         }
         part
+    }
+
+    /// The group of a key inside of the partition, a new one where the key is new.
+    #[inline(always)]
+    fn group_of(&mut self, word: u64, row: u32, n_before: usize, slots: &mut [Entry]) -> u32 {
+        let mut at = slot_of(hash_u64(word), slots.len());
+        loop {
+            let slot = slots[at];
+            if slot.row == NO_GROUP {
+                let group = self.firsts.len() as u32;
+                slots[at] = Entry { word, row: group };
+                self.firsts.push(row);
+                return group;
+            }
+            if { slot.word } == word {
+                if self.groups.is_empty() {
+                    self.groups.extend(0..n_before as u32);
+                }
+                return slot.row;
+            }
+            at = if at + 1 == slots.len() { 0 } else { at + 1 };
+        }
     }
 }
 
@@ -238,10 +247,14 @@ impl Part {
             ends[starts[group] as usize] = base + starts[group + 1];
         }
         let mut next = starts.clone();
-        for (at, entry) in rows.entries(partition).enumerate() {
-            let place = &mut next[group_of(at)];
-            order[*place as usize] = entry.row;
-            *place += 1;
+        let mut at = 0;
+        for piece in rows.pieces(partition) {
+            for entry in piece {
+                let place = &mut next[group_of(at)];
+                order[*place as usize] = entry.row;
+                *place += 1;
+                at += 1;
+            }
         }
         starts
     }

@@ -540,6 +540,9 @@ impl PhysicalPlanner<'_> {
             parallel_from: self.ctx.settings.parallel_join_from_rows,
         };
         let residual = node.residual.as_ref().map(|condition| self.residual(condition, node)).transpose()?;
+        let is_read: Vec<bool> = node.fields.iter().map(|field| !node.unread.contains(&field.id)).collect();
+        events::add(Event::JoinColumnsLeftOut, node.unread.len() as u64);
+        let (left_is_read, right_is_read) = is_read.split_at(left_types.len());
         let probe = join::Probe {
             slot: slot.clone(),
             kind: node.kind,
@@ -552,6 +555,8 @@ impl PhysicalPlanner<'_> {
             max_block_size: self.ctx.settings.max_block_size,
             control: self.ctx.control.clone(),
             build: spec.clone(),
+            left_is_read: left_is_read.to_vec(),
+            right_is_read: right_is_read.to_vec(),
             left_types,
             threshold: Threshold::new(self.ctx.settings.external_join, self.ctx),
             spilled: Arc::default(),

@@ -86,8 +86,17 @@ impl Builder<'_> {
         }
         let residual = self.with.all_of(conditions)?;
         let kind = if on.is_empty() && residual.is_none() { JoinKind::Cross } else { JoinKind::Inner };
-        let join =
-            Join { left, right, kind, strictness: JoinStrictness::All, on, asof: None, residual, fields };
+        let join = Join {
+            left,
+            right,
+            kind,
+            strictness: JoinStrictness::All,
+            on,
+            asof: None,
+            residual,
+            fields,
+            unread: Vec::new(),
+        };
         Ok((Plan::Join(Box::new(join)), names))
     }
 

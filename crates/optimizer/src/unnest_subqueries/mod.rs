@@ -324,6 +324,7 @@ impl<'a> Outer<'a> {
             asof: None,
             residual: self.with.all_of(right.residual)?,
             fields: Vec::new(),
+            unread: Vec::new(),
         };
         self.plan = joined(join, kept, self.with);
         Ok(())

@@ -163,6 +163,7 @@ impl Domain<'_> {
             asof: None,
             residual: self.with.all_of(residual)?,
             fields: Vec::new(),
+            unread: Vec::new(),
         };
         Ok((joined(join, kept, self.with), domain))
     }

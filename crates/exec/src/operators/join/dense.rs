@@ -38,6 +38,9 @@ enum Places {
 /// A range with more integers than this for each row is not worth an array.
 const INTEGERS_PER_ROW: usize = 8;
 
+/// Rows that are looked at before all are.
+const FIRST_ROWS: usize = 1 << 10;
+
 /// A range up to here always is.
 const SMALL_RANGE: usize = 1 << 16;
 
@@ -87,6 +90,9 @@ impl Dense {
         let [ty] = types else { return Ok(None) };
         let Some(bias) = integer_bias(ty) else { return Ok(None) };
         let words = Words { layout: layout.clone(), keys: keys.to_vec(), valid: valid.clone(), bias };
+        if !words.may_be_close() {
+            return Ok(None);
+        }
         let Some(extremes) = words.extremes(team)? else { return Ok(None) };
         let Some((least, len)) = range(extremes, valid.len()) else { return Ok(None) };
         let dense = |places| Dense { layout: layout.clone(), bias, least, len, places };
@@ -213,6 +219,14 @@ impl Words {
             let words = own.of(rows.clone()).unwrap_or_default();
             Ok(work(rows.start, &words, &own.valid.slice(rows.start, words.len())))
         })
+    }
+
+    /// Do the first rows leave it open whether all words lie close together?
+    fn may_be_close(&self) -> bool {
+        let n_rows = self.valid.len().min(FIRST_ROWS);
+        let words = self.of(0..n_rows).unwrap_or_default();
+        let extremes = extreme_rows(&words, &self.valid.slice(0, words.len()), 0);
+        range(extremes.map(|(least, greatest)| (words[least], words[greatest])), self.valid.len()).is_some()
     }
 
     /// The least and the greatest word, if there is one; none where keys are no words.

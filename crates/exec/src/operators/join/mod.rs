@@ -35,17 +35,22 @@ use chalet_types::DataType;
 /// In place of a row number: there is no partner.
 pub const NO_ROW: u32 = u32::MAX;
 
+/// A column in place of one that nobody reads.
+fn not_made(ty: &DataType, n_rows: usize) -> Column {
+    Column::constant(Vector::fillers(ty, 1), n_rows)
+}
+
 /// What `gather` makes of row numbers, defaults of the given types where there is no row.
 fn defaults_between(
     rows: &[u32],
-    types: &[DataType],
+    types: &[&DataType],
     gather: impl FnOnce(&[u32]) -> Vec<Column>,
 ) -> Vec<Column> {
     if !rows.contains(&NO_ROW) {
         return gather(rows);
     }
     if rows.iter().all(|&r| r == NO_ROW) {
-        return types.iter().map(|ty| Column::constant(Vector::fillers(ty, 1), rows.len())).collect();
+        return types.iter().map(|ty| not_made(ty, rows.len())).collect();
     }
     // The rows that there are, one behind the other, and a default behind them: all of the block is not touched.
     let found: Vec<u32> = rows.iter().copied().filter(|&row| row != NO_ROW).collect();

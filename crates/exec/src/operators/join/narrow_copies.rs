@@ -1,7 +1,7 @@
 //! The right side in fewer bytes: integers as distances from the least. Rows are picked from it at random, so that what counts is how
 //! much of a column the caches hold. The copies are made by whoever picks, once enough rows were picked to pay for it.
 
-use super::defaults_between;
+use super::{defaults_between, not_made};
 use chalet_base::events::{self, Event};
 use chalet_base::switches::{self, Switch};
 use chalet_columns::narrow::Narrow;
@@ -39,12 +39,20 @@ impl NarrowCopies {
         }
     }
 
-    /// Rows of the block that this belongs to, defaults of the given types where there is no row.
-    pub fn gather(&self, block: &Block, rows: &[u32], types: &[DataType]) -> Vec<Column> {
-        defaults_between(rows, types, |rows| self.pick(block, rows))
+    /// Rows of the block that this belongs to, defaults of the given types where there is no row. Columns that are not read are not made.
+    pub fn gather(&self, block: &Block, rows: &[u32], types: &[DataType], is_read: &[bool]) -> Vec<Column> {
+        let read_types: Vec<&DataType> =
+            types.iter().zip(is_read).filter(|(_, read)| **read).map(|(ty, _)| ty).collect();
+        let made = defaults_between(rows, &read_types, |rows| self.pick(block, rows, is_read));
+        let mut made = made.into_iter();
+        let column = |(ty, &is_read): (&DataType, &bool)| {
+            let made = if is_read { made.next() } else { None };
+            made.unwrap_or_else(|| not_made(ty, rows.len()))
+        };
+        types.iter().zip(is_read).map(column).collect()
     }
 
-    fn pick(&self, block: &Block, rows: &[u32]) -> Vec<Column> {
+    fn pick(&self, block: &Block, rows: &[u32], is_read: &[bool]) -> Vec<Column> {
         let of_column = |at: usize| self.copies.get().and_then(|(copies, _)| copies[at].as_ref());
         let pick = |(at, column): (usize, &Column)| match of_column(at) {
             Some(narrow) => Column::Flat(narrow.gather(rows)),
@@ -54,23 +62,23 @@ impl NarrowCopies {
         if may_copy && self.copies.get().is_none() {
             let picked = self.picked.fetch_add(rows.len(), Relaxed) + rows.len();
             if picked >= block.n_rows() / ROWS_PER_PICK && !self.is_begun.swap(true, Relaxed) {
-                self.make(block);
+                self.make(block, is_read);
             }
         }
-        block.columns().iter().enumerate().map(pick).collect()
+        block.columns().iter().enumerate().filter(|(at, _)| is_read[*at]).map(pick).collect()
     }
 
     /// Makes the copies; others pick from the columns meanwhile. Where there is no memory for them there are none, and the query goes on.
-    fn make(&self, block: &Block) {
+    fn make(&self, block: &Block, is_read: &[bool]) {
         let mut memory = Reservation::new(self.memory.clone());
-        let mut copy = |column: &Column| {
-            let Column::Flat(vector) = column else { return None };
+        let mut copy = |(column, is_read): (&Column, &bool)| {
+            let Some(Column::Flat(vector)) = is_read.then_some(column) else { return None };
             let narrow = caught(|| Narrow::of(vector)).ok()??;
             memory.grow(narrow.memory()).ok()?;
             events::count(Event::NarrowJoinCopies);
             Some(narrow)
         };
-        let copies = block.columns().iter().map(&mut copy).collect();
+        let copies = block.columns().iter().zip(is_read).map(&mut copy).collect();
         let _ = self.copies.set((copies, memory));
     }
 }

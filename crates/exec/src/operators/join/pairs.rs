@@ -24,7 +24,7 @@ impl Pairs {
 
     /// The rows of both sides, beside each other.
     pub fn output(&self, probe: &Probe, table: &JoinTable, left: &Block) -> Block {
-        probe.output(table, left.gather(&self.left), &self.right)
+        probe.output(table, probe.left_rows(left, &self.left), &self.right)
     }
 
     /// Adds left rows from `start` on, each with every partner in their order and, where they are kept, those without one beside

@@ -2,12 +2,12 @@
 //! found no partner come after all others. Where the right side is on disk, so is the left: see
 //! [`partitioned`](super::partitioned).
 
-use super::NO_ROW;
 use super::asof::LeftValues;
 use super::pairs::Pairs;
 use super::partitioned::PartitionedJoin;
 use super::range_index::RangeIndex;
 use super::table::{BuildSpec, JoinTable, built, key_hashes, usable_keys};
+use super::{NO_ROW, not_made};
 use crate::expression::Program;
 use crate::operators::collect::blocks_as_source;
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
@@ -43,6 +43,9 @@ pub struct Probe {
     pub build: BuildSpec,
     /// Types of the result's columns that come from the left: they hold defaults where a right row has no partner.
     pub left_types: Vec<DataType>,
+    /// Which of these, and which of those from the right, are read above: the others are not made.
+    pub left_is_read: Vec<bool>,
+    pub right_is_read: Vec<bool>,
     pub threshold: Threshold,
     /// Left rows on disk, of workers that have ended.
     pub spilled: Arc<Mutex<Vec<PartitionWriter>>>,
@@ -139,14 +142,25 @@ impl Probe {
         }
         pairs.left.truncate(n_pairs);
         pairs.right.truncate(n_pairs);
-        let left = if n_pairs == n_rows { block.clone() } else { block.gather(&pairs.left) };
+        let left = if n_pairs == n_rows { block.clone() } else { self.left_rows(block, &pairs.left) };
         Some(self.output(table, left, &pairs.right))
+    }
+
+    /// Rows of a left block.
+    pub(super) fn left_rows(&self, block: &Block, rows: &[u32]) -> Block {
+        let columns = block.columns().iter().zip(&self.left_types).zip(&self.left_is_read);
+        let made = columns.map(
+            |((column, ty), &is_read)| {
+                if is_read { column.gather(rows) } else { not_made(ty, rows.len()) }
+            },
+        );
+        Block::new(made.collect(), rows.len())
     }
 
     /// Left rows beside their partners.
     pub(super) fn output(&self, table: &JoinTable, left: Block, partners: &[u32]) -> Block {
         let mut columns = left.into_columns();
-        columns.extend(table.gather_or_default(partners, &self.right_types));
+        columns.extend(table.gather_or_default(partners, &self.right_types, &self.right_is_read));
         Block::new(columns, partners.len())
     }
 

@@ -64,7 +64,7 @@ const INTEGERS_PER_KEY: u64 = 64;
 const SMALL_RANGE: u64 = 1 << 20;
 
 /// Bits of a Bloom filter for each key: about one in a hundred other keys passes.
-const BITS_PER_KEY: usize = 16;
+const BITS_PER_KEY: usize = 12;
 
 impl RuntimeFilter {
     /// The filter, and the range of the keys where the scan can skip by it; none where the right side is not in memory.
@@ -83,10 +83,14 @@ impl RuntimeFilter {
         };
         let (members, extremes) = match known {
             Some((members, first, last)) => (members, Some((first, last))),
-            None => match self.partitioned_members(n_rows, team)? {
-                Some(members) => (members, None),
-                None => (bloom(&layout.keys(&keys, n_rows).hashes, &valid), None),
-            },
+            None => {
+                // Where keys come more than once, a smaller filter does, of which caches hold more.
+                let n_keys = self.index().map_or(n_rows, |index| index.n_lists().min(n_rows));
+                match self.partitioned_members(n_keys, team)? {
+                    Some(members) => (members, None),
+                    None => (bloom(&layout.keys(&keys, n_rows).hashes, &valid, n_keys), None),
+                }
+            }
         };
         let range = match &extremes {
             Some((first, last)) if self.is_plain => {
@@ -138,11 +142,11 @@ impl RuntimeFilter {
     }
 
     /// The Bloom filter of an index with partitions, by all of a team: each partition has words of its own.
-    fn partitioned_members(&self, n_rows: usize, team: &Team) -> Result<Option<Members>> {
+    fn partitioned_members(&self, n_keys: usize, team: &Team) -> Result<Option<Members>> {
         let Some(table) = self.index().and_then(KeyIndex::as_partitioned) else { return Ok(None) };
         let n_partitions = table.n_partitions();
-        let n_words = bloom_words(n_rows).max(n_partitions);
-        let n_own = n_words / n_partitions;
+        let n_own = bloom_words(n_keys).div_ceil(n_partitions);
+        let n_words = n_own * n_partitions;
         let slot = self.slot.clone();
         let words = team.collect_all(n_partitions, move |partition| {
             let mut words = vec![0; n_own];
@@ -187,8 +191,8 @@ fn bitmap(
     Some((Members::Bitmap { bias, least: low, bits, len: len + 1 }, least, greatest))
 }
 
-fn bloom(hashes: &[u64], valid: &BooleanBuffer) -> Members {
-    let n_words = bloom_words(hashes.len());
+fn bloom(hashes: &[u64], valid: &BooleanBuffer, n_keys: usize) -> Members {
+    let n_words = bloom_words(n_keys);
     let mut words = vec![0; n_words];
     for row in valid.set_indices() {
         words[word_of(hashes[row], n_words)] |= bits_of(hashes[row]);
@@ -198,13 +202,13 @@ fn bloom(hashes: &[u64], valid: &BooleanBuffer) -> Members {
 
 /// Words of a Bloom filter of so many keys.
 fn bloom_words(n_keys: usize) -> usize {
-    (n_keys * BITS_PER_KEY / 64).next_power_of_two().max(2)
+    (n_keys * BITS_PER_KEY).div_ceil(64).max(1)
 }
 
 /// By the upper bits, so that each partition of a [`RowTable`] has words of its own.
 #[inline(always)]
 fn word_of(hash: u64, n_words: usize) -> usize {
-    (hash >> (64 - n_words.trailing_zeros())) as usize
+    ((u128::from(hash) * n_words as u128) >> 64) as usize
 }
 
 /// Four of 64 bits.

@@ -93,9 +93,9 @@ impl JoinTable {
         partitions(std::mem::take(&mut *spilled.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Right rows, defaults of the given types where there is none.
-    pub fn gather_or_default(&self, rows: &[u32], types: &[DataType]) -> Vec<Column> {
-        self.narrow.gather(&self.rows, rows, types)
+    /// Right rows, defaults of the given types where there is none; columns that are not read are not made.
+    pub fn gather_or_default(&self, rows: &[u32], types: &[DataType], is_read: &[bool]) -> Vec<Column> {
+        self.narrow.gather(&self.rows, rows, types, is_read)
     }
 
     /// Right rows that no left row has found, with defaults of the given types in place of the left columns.
