@@ -196,6 +196,13 @@ MECHANISMS = (
         "SELECT sum(v), sum(w) FROM t JOIN (SELECT toUInt32(number) AS user, number % 77 AS w FROM numbers(1000000)) AS small USING user",
         "NarrowJoinCopies",
     ),
+    by_settings(
+        "join-columns",
+        "columns that nobody reads behind a join not made",
+        "SELECT sum(v) FROM t JOIN (SELECT toUInt32(number) AS user, number % 77 AS w FROM numbers(1000000)) AS small USING user",
+        "JoinColumnsLeftOut",
+        query_plan_remove_unused_columns=0,
+    ),
     by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",

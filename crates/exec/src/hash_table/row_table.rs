@@ -29,9 +29,13 @@ pub struct RowTable {
 pub enum GroupRows {
     /// Every group is one row: its number is the row's.
     Unique,
-    /// The number of a group is where its rows begin in `order`; `ends` has there where they end.
+    /// The number of a group is where its rows begin in `order`; `ends` has there where they end. Groups of one row are marked with
+    /// [`SINGLE`], so that nobody need look.
     Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
 }
+
+/// Marks the numbers of groups of one row.
+pub const SINGLE: u32 = 1 << 31;
 
 /// An empty slot.
 const EMPTY: Entry = Entry { word: 0, row: NO_GROUP };
@@ -211,6 +215,8 @@ fn number_groups(
         return Ok(GroupRows::Unique);
     }
     let order = Arc::new(Pieces::new(lengths.iter().copied()));
+    let n_rows: usize = lengths.iter().sum();
+    let single = if n_rows < SINGLE as usize { SINGLE } else { 0 };
     let ends = Arc::new(Pieces::new(lengths.iter().copied()));
     let (own_order, own_ends, rows) = (order.clone(), ends.clone(), rows.clone());
     team.collect_all(n_partitions, move |at| {
@@ -220,7 +226,8 @@ fn number_groups(
         let starts = part.sort(&rows, at, base, &mut order, &mut ends);
         let mut slots = slots.lock(at, EMPTY);
         slots.iter_mut().filter(|slot| { slot.row } != NO_GROUP).for_each(|slot| {
-            slot.row = base + starts[slot.row as usize];
+            let (start, end) = (starts[slot.row as usize], starts[slot.row as usize + 1]);
+            slot.row = base + start | if end - start == 1 { single } else { 0 };
         });
         Ok(())
     })?;

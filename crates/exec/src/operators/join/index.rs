@@ -3,7 +3,7 @@
 //! indexed by all workers.
 
 use super::dense::Dense;
-use crate::hash_table::row_table::{GroupRows, RowTable};
+use crate::hash_table::row_table::{GroupRows, RowTable, SINGLE};
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::join::NO_ROW;
 use crate::tasks::Team;
@@ -13,6 +13,7 @@ use chalet_base::hash::fetch;
 use chalet_columns::{BooleanBuffer, Column};
 use chalet_types::DataType;
 use std::hint::select_unpredictable;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The rows of a table by their keys.
@@ -35,7 +36,8 @@ pub enum Rows {
     Unique,
     /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the order of the table.
     Lists { starts: Vec<u32>, order: Vec<u32> },
-    /// Rows of group `g`: `order[g..ends[g]]`, in the order of the table. So many groups.
+    /// Rows of group `g`: `order[g..ends[g]]`, in the order of the table; of one that is marked with [`SINGLE`] the one at `g` without
+    /// the mark. So many groups.
     Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
 }
 
@@ -152,14 +154,14 @@ impl KeyIndex {
     }
 
     /// Where the rows of a group are in [`all_rows`](Self::all_rows).
-    pub fn places_of(&self, group: u32) -> std::ops::Range<usize> {
+    pub fn places_of(&self, group: u32) -> Range<usize> {
         match &self.rows {
             _ if group == NO_GROUP => 0..0,
             Rows::Unique => group as usize..group as usize + 1,
             Rows::Lists { starts, .. } => {
                 starts[group as usize] as usize..starts[group as usize + 1] as usize
             }
-            Rows::Runs { ends, .. } => group as usize..ends[group as usize] as usize,
+            Rows::Runs { ends, .. } => run_of(ends, group),
         }
     }
 
@@ -209,7 +211,11 @@ impl KeyIndex {
                 each(groups, spans, order, |group| (starts[group], starts[group + 1]));
             }
             Rows::Runs { ends, order, .. } if !ends.is_empty() => {
-                each(groups, spans, order, |group| (group as u32, ends[group]));
+                each(groups, spans, order, |group| {
+                    let (place, is_single) = (group as u32 & !SINGLE, group as u32 & SINGLE != 0);
+                    let end = ends[select_unpredictable(is_single, 0, place as usize)];
+                    (place, select_unpredictable(is_single, place + 1, end))
+                });
             }
             _ => spans.fill(Span::default()),
         }
@@ -227,7 +233,7 @@ impl KeyIndex {
                 let group = *group as usize;
                 &order[starts[group] as usize..starts[group + 1] as usize]
             }
-            Rows::Runs { ends, order, .. } => &order[*group as usize..ends[*group as usize] as usize],
+            Rows::Runs { ends, order, .. } => &order[run_of(ends, *group)],
         }
     }
 
@@ -289,6 +295,12 @@ impl Rows {
         }
         Rows::Lists { starts, order }
     }
+}
+
+/// Where the rows of a group are, by where those of every group end.
+fn run_of(ends: &[u32], group: u32) -> Range<usize> {
+    let place = (group & !SINGLE) as usize;
+    place..if group & SINGLE == 0 { ends[place] as usize } else { place + 1 }
 }
 
 /// So many groups are counted at once: their counters fit the cache of a core.

@@ -230,10 +230,7 @@ impl LeftBlock {
             (index, index.left(bounds))
         });
         let groups = table.index.find(&keys, &valid);
-        let ranges = bounds.map(|(index, left)| {
-            let of_row = |(row, &group)| index.places(table.index.places_of(group), &left, row);
-            groups.iter().enumerate().map(of_row).collect()
-        });
+        let ranges = bounds.map(|(index, left)| index.places(&table.index, &groups, &left));
         Ok(LeftBlock { block, groups, asof, ranges, start: 0 })
     }
 

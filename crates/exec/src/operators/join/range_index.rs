@@ -127,46 +127,34 @@ impl RangeIndex {
         LeftBounds { below: of(&self.spec.below), above: of(&self.spec.above) }
     }
 
-    /// Where the rows of a key that may be partners of a left row are; `places` are those of all rows of the key.
-    pub fn places(&self, places: Range<usize>, left: &LeftBounds, row: usize) -> Range<usize> {
-        let Range { mut start, mut end } = places;
-        if let (Some(below), Some(left), Some(bound)) = (&self.below, &left.below, &self.spec.below) {
-            end = partition_point(start..end, |place| match below.compare(place, left, row) {
-                Ordering::Less => true,
-                Ordering::Equal => !bound.strict,
-                Ordering::Greater => false,
-            });
-        }
-        if let (Some(above), Some(left), Some(bound)) = (&self.above, &left.above, &self.spec.above) {
-            start = partition_point(start..end, |place| match above.compare(place, left, row) {
-                Ordering::Less => true,
-                Ordering::Equal => bound.strict,
-                Ordering::Greater => false,
-            });
-        }
-        start..end
+    /// Where the rows that may be partners of each left row are, whose groups these are.
+    pub fn places(&self, index: &KeyIndex, groups: &[u32], left: &LeftBounds) -> Vec<Range<usize>> {
+        // Left rows often come in the order of their values: where the last was found, the next is sought first.
+        let mut near = Range::default();
+        let of_row = |(row, &group): (usize, &u32)| {
+            let Range { mut start, mut end } = index.places_of(group);
+            if let (Some(below), Some(left), Some(bound)) = (&self.below, &left.below, &self.spec.below) {
+                end = below.first_beyond(start..end, left, row, !bound.strict, near.end);
+                near.end = end;
+            }
+            if let (Some(above), Some(left), Some(bound)) = (&self.above, &left.above, &self.spec.above) {
+                start = above.first_beyond(start..end, left, row, bound.strict, near.start);
+                near.start = start;
+            }
+            start..end
+        };
+        groups.iter().enumerate().map(of_row).collect()
     }
 
     /// The rows at these places, in the order of the table.
     pub fn rows(&self, places: Range<usize>, rows: &mut Vec<u32>) {
+        if places.is_empty() {
+            return;
+        }
         let from = rows.len();
         rows.extend_from_slice(&self.order[places]);
         if !rows[from..].is_sorted() {
             rows[from..].sort_unstable();
         }
     }
-}
-
-/// The first place of a range for which it does not hold; behind one of those it holds for none.
-fn partition_point(places: Range<usize>, holds: impl Fn(usize) -> bool) -> usize {
-    let Range { mut start, mut end } = places;
-    while start < end {
-        let middle = start + (end - start) / 2;
-        if holds(middle) {
-            start = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    start
 }

@@ -160,6 +160,9 @@ impl RuntimeFilter {
     }
 }
 
+/// Rows that are looked at before all are.
+const FIRST_ROWS: usize = 1 << 10;
+
 /// Words of a bitmap that a worker makes at a time.
 const WORDS_AT_ONCE: usize = 1 << 14;
 
@@ -177,12 +180,20 @@ fn bitmap(
 ) -> Option<(Members, usize, usize)> {
     let bias = integer_bias(ty)?;
     let words = layout.words(keys, valid.len())?;
-    let (least, greatest) = extreme_rows(&words, valid, bias)?;
-    let low = words[least] ^ bias;
-    let len = (words[greatest] ^ bias) - low;
-    if len >= SMALL_RANGE.max((valid.len() as u64).saturating_mul(INTEGERS_PER_KEY)) {
+    let most = SMALL_RANGE.max((valid.len() as u64).saturating_mul(INTEGERS_PER_KEY));
+    let range = |n_rows: usize| {
+        let (least, greatest) = extreme_rows(&words, &valid.slice(0, n_rows), bias)?;
+        Some((least, greatest, (words[greatest] ^ bias) - (words[least] ^ bias)))
+    };
+    // A few rows may say already that they lie too far from each other.
+    if range(valid.len().min(FIRST_ROWS)).is_some_and(|(.., len)| len >= most) {
         return None;
     }
+    let (least, greatest, len) = range(valid.len())?;
+    if len >= most {
+        return None;
+    }
+    let low = words[least] ^ bias;
     let mut bits = vec![0u64; len as usize / 64 + 1];
     for row in valid.set_indices() {
         let at = (words[row] ^ bias) - low;

@@ -4,6 +4,8 @@ use crate::hash_table::{KeyLayout, integer_bias};
 use chalet_columns::{Column, Vector};
 use chalet_types::DataType;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
+use std::ops::Range;
 
 /// Values without NULL.
 pub(super) enum Values {
@@ -50,8 +52,54 @@ impl Values {
         }
     }
 
+    /// The first of sorted values that lies above another one, or at it unless `passes_equal`; `near` is where it may be.
+    #[inline]
+    pub fn first_beyond(
+        &self,
+        places: Range<usize>,
+        other: &Values,
+        row: usize,
+        passes_equal: bool,
+        near: usize,
+    ) -> usize {
+        match (self, other) {
+            (Values::Words(words), Values::Words(other)) => {
+                let other = other[row];
+                if passes_equal {
+                    first_not(places, near, |place| words[place] <= other)
+                } else {
+                    first_not(places, near, |place| words[place] < other)
+                }
+            }
+            _ => first_not(places, near, |place| match self.compare(place, other, row) {
+                Ordering::Less => true,
+                Ordering::Equal => passes_equal,
+                Ordering::Greater => false,
+            }),
+        }
+    }
+
     /// Is their order that of the comparisons of SQL, NaN included?
     pub fn is_exact(&self) -> bool {
         matches!(self, Values::Words(_))
     }
+}
+
+/// The first place of a range for which it does not hold; behind one of those it holds for none. `near` is tried first.
+#[inline(always)]
+fn first_not(places: Range<usize>, near: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let Range { mut start, end } = places;
+    let near = near.clamp(start, end.max(start));
+    if (near == start || holds(near - 1)) && (near >= end || !holds(near)) {
+        return near;
+    }
+    // Binary search without a branch to guess.
+    let mut len = end - start;
+    while len > 0 {
+        let half = len / 2;
+        let is_behind = holds(start + half);
+        start = select_unpredictable(is_behind, start + half + 1, start);
+        len = select_unpredictable(is_behind, len - half - 1, half);
+    }
+    start
 }
