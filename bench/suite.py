@@ -30,12 +30,20 @@ STANDARD = dict.fromkeys(["join_use_nulls", "group_by_use_nulls", "cast_keep_nul
     ["union_default_mode", "intersect_default_mode", "except_default_mode"], "'DISTINCT'"
 )
 # What the queries say otherwise in the dialect of ClickHouse: a column keeps the name of its table where another table has it too, names
-# differ by case, a Decimal has no common type with a float, and ORDER BY takes columns before aliases as everything else does.
+# differ by case, a Decimal has no common type with a float, ORDER BY takes columns before aliases as everything else does, and a Decimal
+# divided by one keeps its digits, so that a quotient with all of them is asked for.
 IN_DIALECT = [
     (r"\bv1\.(\w+),\n", r"v1.\1 AS \1,\n"),
     (r"\bCATALOG\b", "catalog"),
     (r",\s*0\.0\)", ", 0)"),
     (r"\breturns_ DESC", "sum(returns_) DESC"),
+    (r"((?:ORDER BY|i_item_id,)\s+)total_sales\b(?=\s+LIMIT|\s+NULLS FIRST,\s+i_item_id)", r"\1sum(total_sales)"),
+    (r"\bext_price DESC NULLS FIRST,\s+i_brand_id\b", "sum(ext_price) DESC NULLS FIRST, i_brand_id"),
+    (r"/ *cast\(", "/ toFloat64("),
+    (r"(/ toFloat64\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*) AS decimal\(15,4\)\)", r"\1)"),
+    (r"_item_rev\)/3\b", "_item_rev)/3e0"),
+    (r"/(\w+_sales2|w_warehouse_sq_ft)\b", r"/toFloat64(\1)"),
+    (r"/ sum\(volume\)", "/ toFloat64(sum(volume))"),
 ]
 TOLERANCE = 1e-6
 
