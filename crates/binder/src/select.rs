@@ -571,6 +571,7 @@ impl<'b> SelectBinder<'b> {
                 limit: None,
                 offset: 0,
                 with_ties: false,
+                unread: Vec::new(),
             });
         }
         plan = self.fill(plan, select, &keys, &known, &fields)?;

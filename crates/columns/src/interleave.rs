@@ -16,11 +16,21 @@ pub struct BlockRow {
 impl Block {
     /// The given rows of some blocks with equal columns, in that order; without blocks, none.
     pub fn interleave(blocks: &[&Block], rows: &[BlockRow]) -> Block {
+        Block::interleave_read(blocks, rows, &[])
+    }
+
+    /// The same, but nobody reads the columns at `unread`: each of them has one of its values throughout.
+    pub fn interleave_read(blocks: &[&Block], rows: &[BlockRow], unread: &[usize]) -> Block {
         let Some(first) = blocks.first() else { return Block::default() };
-        if blocks.len() == 1 {
+        if blocks.len() == 1 && unread.is_empty() {
             return first.gather(&rows.iter().map(|r| r.row).collect::<Vec<u32>>());
         }
         let columns = (0..first.columns().len()).map(|i| {
+            let some =
+                || blocks.iter().find(|block| !block.is_empty()).map(|block| block.column(i).slice(0, 1));
+            if let Some(value) = if unread.contains(&i) { some() } else { None } {
+                return Column::constant(value.into_flat(), rows.len());
+            }
             let parts: Vec<&Column> = blocks.iter().map(|block| block.column(i)).collect();
             Column::Flat(Column::interleave(&parts, rows))
         });

@@ -88,7 +88,14 @@ fn late(node: &Plan, with: &Rewriter) -> Option<Plan> {
             Between::Project { early, .. } => extended(plan, early),
         };
     }
-    plan = Plan::Sort(Sort { input: Box::new(plan), keys: sort.keys.clone(), ..*sort });
+    plan = Plan::Sort(Sort {
+        input: Box::new(plan),
+        keys: sort.keys.clone(),
+        limit: sort.limit,
+        offset: sort.offset,
+        with_ties: sort.with_ties,
+        unread: Vec::new(),
+    });
     if let Some(limit) = limit {
         plan = Plan::Limit(Limit { input: Box::new(plan), ties: None, ..*limit });
     }

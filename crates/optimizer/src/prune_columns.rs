@@ -71,6 +71,16 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.input = Box::new(prune(*node.input, &below));
             Plan::Aggregate(node)
         }
+        Plan::Sort(node) => {
+            let plan = Plan::Sort(node);
+            let below = with_own(&plan, needed);
+            let mut pruned = prune_inputs(plan, &below);
+            if let Plan::Sort(node) = &mut pruned {
+                let ids = node.input.fields().into_iter().map(|f| f.id);
+                node.unread = ids.filter(|id| !needed.contains(id)).collect();
+            }
+            pruned
+        }
         Plan::Window(mut node) => {
             node.calls.retain(|c| needed.contains(&c.field.id));
             let plan = Plan::Window(node);

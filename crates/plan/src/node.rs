@@ -212,6 +212,8 @@ pub struct Sort {
     pub offset: u64,
     /// With `limit`: also the rows that are equal to the last one.
     pub with_ties: bool,
+    /// Fields that nobody above reads: they are put out, but what they hold is not made.
+    pub unread: Vec<ColumnId>,
 }
 
 /// WITH FILL: rows for the missing values of sorted columns.

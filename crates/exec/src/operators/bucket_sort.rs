@@ -29,6 +29,8 @@ pub(super) struct Buckets {
     parts: Vec<Part>,
     /// The number of the first row of each bucket, and that of all rows.
     starts: Vec<usize>,
+    /// Columns that nobody reads of the rows in order.
+    unread: Vec<usize>,
 }
 
 impl Buckets {
@@ -53,7 +55,12 @@ impl Buckets {
         for bucket in 0..=distribution.splitters.len() {
             starts.push(starts[bucket] + parts.iter().map(|part| part.bucket(bucket).len()).sum::<usize>());
         }
-        Ok(Buckets { distribution, parts, starts })
+        Ok(Buckets { distribution, parts, starts, unread: Vec::new() })
+    }
+
+    /// Leaves out what the columns at these positions hold.
+    pub fn leave_out(self, unread: Vec<usize>) -> Buckets {
+        Buckets { unread, ..self }
     }
 
     /// The number of the first row of each bucket, and that of all rows.
@@ -78,7 +85,7 @@ impl Buckets {
         let buffer = &self.distribution.buffer;
         let mut rows = block_rows(entries);
         if rows.len() >= buffer.n_blocks() {
-            return Block::interleave(&buffer.blocks(), &rows);
+            return Block::interleave_read(&buffer.blocks(), &rows, &self.unread);
         }
         // Of many small blocks, only those that are needed are looked at.
         let mut numbers: Vec<u32> = rows.iter().map(|row| row.block).collect();
@@ -86,7 +93,7 @@ impl Buckets {
         numbers.dedup();
         rows.iter_mut().for_each(|row| row.block = numbers.partition_point(|&n| n < row.block) as u32);
         let blocks: Vec<&Block> = numbers.iter().map(|&number| &buffer.block(number).1).collect();
-        Block::interleave(&blocks, &rows)
+        Block::interleave_read(&blocks, &rows, &self.unread)
     }
 }
 

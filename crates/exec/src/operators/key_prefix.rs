@@ -4,6 +4,7 @@
 //! next eight bytes, and are sorted again.
 
 use chalet_base::Result;
+use chalet_base::hash::fetch;
 use chalet_columns::keys::RowKeys;
 use std::ops::Range;
 
@@ -119,6 +120,12 @@ fn word_at(bytes: &[u8], start: usize, end: usize) -> u64 {
             let word = u64::from_be_bytes(word);
             if len >= WORD { word } else { word & (!0 << (8 * (WORD - len))) }
         }
+        // Of a long key the last eight bytes, moved: copying fewer than eight is a call.
+        None if end >= WORD && end == bytes.len() => {
+            let mut word = [0; WORD];
+            word.copy_from_slice(&bytes[end - WORD..end]);
+            u64::from_be_bytes(word) << (8 * (WORD - len))
+        }
         None => {
             let mut word = [0; WORD];
             word[..len].copy_from_slice(&bytes[start..end]);
@@ -147,7 +154,7 @@ struct Stretch {
     len: usize,
 }
 
-/// Rows that are equal in so many times eight bytes are compared as byte strings.
+/// Rows that are equal in so many times eight bytes, beside those that all of them share, are compared as byte strings.
 const MOST_LEVELS: usize = 5;
 /// So few rows with an equal prefix are compared as byte strings too.
 const FEW: usize = 4;
@@ -192,17 +199,6 @@ impl Packing {
         })
     }
 
-    /// The same, `level` times eight bytes behind.
-    #[inline]
-    fn word(&self, key: &[u8], level: usize) -> u64 {
-        let start = level * WORD;
-        if start >= self.positions.len() {
-            return word_at(key, self.position(start), key.len());
-        }
-        let byte = |at: usize| u64::from(key.get(self.position(at)).copied().unwrap_or(0));
-        (start..start + WORD).fold(0, |word, at| word << 8 | byte(at))
-    }
-
     /// Sorts entries that hold the first eight bytes of their keys; afterwards they hold others. With `has_runs` long stretches
     /// of them are in order already.
     pub fn sort<'a>(
@@ -225,36 +221,82 @@ impl Packing {
         }
         check()?;
         if !self.is_whole() {
+            // Behind the last of the first eight bytes.
+            let from = self.position(WORD - 1) + 1;
+            let groups = equal_prefixes(entries, 0..entries.len());
             let mut unchecked = 0;
-            for group in equal_prefixes(entries, 0..entries.len()) {
-                unchecked += group.len();
-                if unchecked > STEP {
-                    unchecked = 0;
-                    check()?;
+            for some in groups.chunks(GROUPS_AT_ONCE) {
+                // Keys lie anywhere: those of many groups are on their way before the first is looked at.
+                if some
+                    .last()
+                    .zip(some.first())
+                    .is_some_and(|(last, first)| last.end - first.start <= FETCHED)
+                {
+                    let all = some.iter().flat_map(|group| &entries[group.clone()]);
+                    all.for_each(|&entry| fetch(key(entry).as_ptr().wrapping_add(from)));
                 }
-                self.sort_equals(&mut entries[group], 1, key);
+                for group in some {
+                    unchecked += group.len();
+                    if unchecked > STEP {
+                        unchecked = 0;
+                        check()?;
+                    }
+                    sort_equals(&mut entries[group.clone()], from, 1, key);
+                }
             }
         }
         Ok(())
     }
+}
 
-    /// Sorts entries that are equal in the bytes before this level.
-    fn sort_equals<'a>(&self, entries: &mut [Entry], level: usize, key: &impl Fn(Entry) -> &'a [u8]) {
-        if entries.len() <= FEW || level >= MOST_LEVELS {
-            let compare = |a: &Entry, b: &Entry| key(*a).cmp(key(*b)).then((*a as u64).cmp(&(*b as u64)));
-            entries.sort_unstable_by(compare);
-            return;
-        }
-        for entry in entries.iter_mut() {
-            *entry = u128::from(self.word(key(*entry), level)) << 64 | u128::from(*entry as u64);
-        }
-        sort_by_number(entries);
-        if self.len > (level + 1) * WORD {
-            for group in equal_prefixes(entries, 0..entries.len()) {
-                self.sort_equals(&mut entries[group], level + 1, key);
-            }
+/// Groups of equal prefixes whose keys are fetched together, and the entries that these have at most.
+const GROUPS_AT_ONCE: usize = 64;
+const FETCHED: usize = 1 << 10;
+
+/// Sorts entries whose keys are equal before the byte `from`, by the eight bytes behind all that they share.
+fn sort_equals<'a>(entries: &mut [Entry], from: usize, level: usize, key: &impl Fn(Entry) -> &'a [u8]) {
+    if entries.len() <= FEW || level >= MOST_LEVELS {
+        let rest = |entry: Entry| key(entry).get(from..).unwrap_or_default();
+        let compare = |a: &Entry, b: &Entry| rest(*a).cmp(rest(*b)).then((*a as u64).cmp(&(*b as u64)));
+        entries.sort_unstable_by(compare);
+        return;
+    }
+    let shared = shared_bytes(entries, from, key);
+    let mut is_whole = true;
+    for entry in entries.iter_mut() {
+        let key = key(*entry);
+        is_whole &= key.len() <= shared + WORD;
+        *entry = u128::from(word_at(key, shared, key.len())) << 64 | u128::from(*entry as u64);
+    }
+    sort_by_number(entries);
+    if !is_whole {
+        for group in equal_prefixes(entries, 0..entries.len()) {
+            sort_equals(&mut entries[group], shared + WORD, level + 1, key);
         }
     }
+}
+
+/// How many first bytes the keys of all entries share, of which they share `from` for sure.
+fn shared_bytes<'a>(entries: &[Entry], from: usize, key: &impl Fn(Entry) -> &'a [u8]) -> usize {
+    let first = key(entries[0]);
+    let mut shared = first.len().max(from);
+    for &entry in &entries[1..] {
+        let other = key(entry);
+        let mut at = from;
+        while at < shared {
+            let differing = word_at(first, at, first.len()) ^ word_at(other, at, other.len());
+            if differing != 0 {
+                at += differing.leading_zeros() as usize / 8;
+                break;
+            }
+            at += WORD;
+        }
+        shared = shared.min(at);
+        if shared == from {
+            break;
+        }
+    }
+    shared
 }
 
 /// Fewer entries are sorted by comparing them.

@@ -63,6 +63,8 @@ pub struct Sort {
     pub n_group: Option<usize>,
     /// Where the scan below looks how far rows count.
     pub top_k_threshold: Option<Arc<TopKThreshold>>,
+    /// Positions of columns that nobody reads of the rows in order.
+    pub unread: Vec<usize>,
     /// Counts the rows.
     pub rows_in: Arc<AtomicU64>,
 }
@@ -96,7 +98,9 @@ impl Sink for Sort {
         let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
         let range = usize::try_from(self.offset).unwrap_or(usize::MAX)..limit;
         match held(workers, range.clone(), ctx)? {
-            Held::InMemory(buckets) => Ok(sorted_scan::open(buckets, range, ctx)),
+            Held::InMemory(buckets) => {
+                Ok(sorted_scan::open(buckets.leave_out(self.unread.clone()), range, ctx))
+            }
             Held::OnDisk(scan) => Ok(scan),
         }
     }

@@ -383,6 +383,8 @@ impl PhysicalPlanner<'_> {
         let limit = if node.with_ties { None } else { node.limit };
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
+        let fields = node.input.fields();
+        let unread = (0..fields.len()).filter(|&at| node.unread.contains(&fields[at].id)).collect();
         let sink = sort::Sort {
             keys: sort::Keys::Program(keys),
             orders,
@@ -390,6 +392,7 @@ impl PhysicalPlanner<'_> {
             offset: node.offset,
             n_group: None,
             top_k_threshold,
+            unread,
             rows_in: rows_in.clone(),
         };
         let input = self.input(&node.input, false)?.map(|stream| stream.into_sink(sink));
@@ -439,6 +442,7 @@ impl PhysicalPlanner<'_> {
             offset: 0,
             n_group: None,
             top_k_threshold: None,
+            unread: Vec::new(),
             rows_in: Arc::default(),
         };
         let layout = layout(&node.input.fields());

@@ -75,6 +75,7 @@ impl Window {
                 Some(parts) => parts.peers.then_some(self.orders.len()),
             },
             top_k_threshold: None,
+            unread: Vec::new(),
             rows_in: Arc::default(),
         }
     }
