@@ -197,10 +197,10 @@ MECHANISMS = (
         "NarrowJoinCopies",
     ),
     by_settings(
-        "join-columns",
-        "columns that nobody reads behind a join not made",
+        "unread-columns",
+        "columns that nobody reads behind a join or a sort not made",
         "SELECT sum(v) FROM t JOIN (SELECT toUInt32(number) AS user, number % 77 AS w FROM numbers(1000000)) AS small USING user",
-        "JoinColumnsLeftOut",
+        "UnreadColumnsLeftOut",
         query_plan_remove_unused_columns=0,
     ),
     by_switch(

@@ -384,7 +384,9 @@ impl PhysicalPlanner<'_> {
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
         let fields = node.input.fields();
-        let unread = (0..fields.len()).filter(|&at| node.unread.contains(&fields[at].id)).collect();
+        let unread: Vec<usize> =
+            (0..fields.len()).filter(|&at| node.unread.contains(&fields[at].id)).collect();
+        events::add(Event::UnreadColumnsLeftOut, unread.len() as u64);
         let sink = sort::Sort {
             keys: sort::Keys::Program(keys),
             orders,
@@ -545,7 +547,7 @@ impl PhysicalPlanner<'_> {
         };
         let residual = node.residual.as_ref().map(|condition| self.residual(condition, node)).transpose()?;
         let is_read: Vec<bool> = node.fields.iter().map(|field| !node.unread.contains(&field.id)).collect();
-        events::add(Event::JoinColumnsLeftOut, node.unread.len() as u64);
+        events::add(Event::UnreadColumnsLeftOut, node.unread.len() as u64);
         let (left_is_read, right_is_read) = is_read.split_at(left_types.len());
         let probe = join::Probe {
             slot: slot.clone(),

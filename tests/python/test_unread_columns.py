@@ -1,4 +1,4 @@
-"""Joins make the columns that somebody reads behind them, and give the same answers as with all columns."""
+"""Joins and sorts make the columns that somebody reads behind them, and give the same answers as with all columns."""
 
 import chalet
 import pytest
@@ -22,7 +22,15 @@ READ = [
     "count(), any(l) = any(l), uniqExact(t), sum(length(s))",
     "groupArray(x), groupArray(y) FROM (SELECT l AS x, m AS y",
 ]
-EVENT = "SELECT sum(value) FROM system.events WHERE event = 'JoinColumnsLeftOut'"
+SORTS = [
+    "SELECT max(n) FROM (SELECT * FROM a ORDER BY l, s OFFSET 5)",
+    "SELECT groupArray(k) FROM (SELECT k, n FROM a ORDER BY n DESC, s LIMIT 30 OFFSET 3)",
+    "SELECT count(), sum(k) FROM (SELECT k FROM a ORDER BY s, n NULLS FIRST LIMIT 1 WITH TIES)",
+    "SELECT groupArray(t) FROM (SELECT t FROM b ORDER BY m, d LIMIT 2 BY k LIMIT 40)",
+    "SELECT count() FROM (SELECT s, row_number() OVER (ORDER BY n) AS r FROM a ORDER BY l)",
+    "SELECT sum(x) FROM (SELECT toUInt32(k) AS x, d FROM b ORDER BY d WITH FILL TO toDate('2027-01-01'))",
+]
+EVENT = "SELECT sum(value) FROM system.events WHERE event = 'UnreadColumnsLeftOut'"
 
 
 def statements():
@@ -31,9 +39,10 @@ def statements():
             for read in READ:
                 end = " ORDER BY n, x, y, d LIMIT 50)" if "(SELECT" in read else ""
                 yield f"SELECT {read} FROM {join.format(kind)}{end}"
+    yield from SORTS
 
 
-@pytest.mark.parametrize("settings", ["", "max_bytes_in_join = 1", "join_use_nulls = 1", "max_block_size = 7, max_threads = 2"])
+@pytest.mark.parametrize("settings", ["", "max_bytes_in_join = 1, max_bytes_before_external_sort = 1", "join_use_nulls = 1", "max_block_size = 7, max_threads = 2"])
 def test_the_same_answers_with_and_without(settings):
     with chalet.connect() as db:
         for statement in TABLES.split(";"):
@@ -54,9 +63,10 @@ def test_the_counter():
     with chalet.connect() as db:
         for statement in TABLES.split(";"):
             db.query(statement)
-        counted = []
-        for settings in "query_plan_remove_unused_columns = 0", "query_plan_remove_unused_columns = 1":
-            before = db.query(EVENT).fetchone()[0]
-            db.query(f"SELECT sum(n), max(d) FROM a JOIN b ON a.k = b.k SETTINGS {settings}")
-            counted.append(db.query(EVENT).fetchone()[0] - before)
-        assert counted == [0, 2]
+        for sql, columns in ("SELECT sum(n), max(d) FROM a JOIN b ON a.k = b.k", 2), (SORTS[0], 2):
+            counted = []
+            for value in 0, 1:
+                before = db.query(EVENT).fetchone()[0]
+                db.query(f"{sql} SETTINGS query_plan_remove_unused_columns = {value}")
+                counted.append(db.query(EVENT).fetchone()[0] - before)
+            assert counted == [0, columns]
