@@ -26,10 +26,12 @@ pub enum Switch {
     NarrowCopies,
     /// Keys of several dictionaries are grouped by their codes.
     CodedKeys,
+    /// Entries of sorts hold all that is compared of their keys, where many rows share the first eight bytes.
+    WideSorts,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 7] = [
+const ALL: [(Switch, &str, bool); 8] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -37,6 +39,7 @@ const ALL: [(Switch, &str, bool); 7] = [
     (Switch::OrderedRuns, "ordered-runs", true),
     (Switch::NarrowCopies, "narrow-copies", true),
     (Switch::CodedKeys, "coded-keys", true),
+    (Switch::WideSorts, "wide-sorts", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -91,8 +94,11 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true]));
-        assert_eq!(parsed("-two-byte-search, +free-lists"), Ok([false, true, true, true, true, true, true]));
+        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true]));
+        assert_eq!(
+            parsed("-two-byte-search, +free-lists"),
+            Ok([false, true, true, true, true, true, true, true])
+        );
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));
     }

@@ -204,6 +204,13 @@ MECHANISMS = (
         query_plan_remove_unused_columns=0,
     ),
     by_switch(
+        "wide-sorts",
+        "sorts whose entries hold all that is compared of their keys",
+        "wide-sorts",
+        "SELECT max(v) FROM (SELECT v FROM t ORDER BY toString(user % 1000), v OFFSET 5)",
+        "WideSorts",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",

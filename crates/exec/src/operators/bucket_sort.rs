@@ -1,12 +1,14 @@
 //! Sample sort: all workers together distribute rows over buckets, by splitters that are sampled from the keys; buckets are sorted
 //! side by side, by whoever needs them.
 
-use super::key_prefix::{Entry, Packing, place};
+use super::key_prefix::{Entry, Packing, Prefixed, Rest, STEP, WideEntry, place, sort_by_number};
 use super::sort_buffer::{SortBuffer, block_rows};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::tasks::collect_all;
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
 use std::ops::Range;
@@ -22,6 +24,9 @@ const PARTS_A_WORKER: usize = 4;
 
 /// Bytes that sorting takes for each row beside its columns and its key: its entry, twice while entries move to their buckets.
 pub(super) const BYTES_A_ROW: usize = 2 * size_of::<Entry>();
+
+/// And what it takes for each row of which all that is compared is looked at, twice too.
+const BYTES_A_WIDE_ROW: usize = 2 * size_of::<Rest>();
 
 /// Rows in buckets. All rows of a bucket sort before those of the next.
 pub(super) struct Buckets {
@@ -40,6 +45,19 @@ impl Buckets {
         let packing = buffer.packing();
         let n_buckets = (buffer.n_rows() / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
         let splitters = sample(&buffer, &packing, n_buckets);
+        let mut memory = memory;
+        let pays = packing.is_wide()
+            && switches::is_on(Switch::WideSorts)
+            && rows_a_prefix(&buffer, &packing) >= LEAST_ROWS_A_PREFIX;
+        let is_wide = pays && {
+            let mut rests = Reservation::new(ctx.control.memory.clone());
+            let is_granted = rests.grow(buffer.n_rows() * BYTES_A_WIDE_ROW).is_ok();
+            memory.push(rests);
+            is_granted
+        };
+        if is_wide {
+            events::count(Event::WideSorts);
+        }
         let n_parts = if splitters.is_empty() { 1 } else { ctx.settings.max_threads * PARTS_A_WORKER };
         let distribution = Arc::new(Distribution {
             parts: parts(&buffer, n_parts),
@@ -48,6 +66,7 @@ impl Buckets {
             memory,
             packing,
             splitters,
+            is_wide,
         });
         let job = distribution.clone();
         let parts = collect_all(distribution.parts.len(), ctx, move |number| Ok(job.part(number)))?;
@@ -75,8 +94,17 @@ impl Buckets {
     /// Puts the rows of a bucket into `entries`, in order.
     pub fn sort(&self, bucket: usize, entries: &mut Vec<Entry>) -> Result<()> {
         entries.clear();
+        let Distribution { buffer, packing, control, is_wide, .. } = &*self.distribution;
+        let n_rows = self.starts[bucket + 1] - self.starts[bucket];
+        if *is_wide && n_rows <= STEP {
+            control.check()?;
+            let mut wide = Vec::with_capacity(n_rows);
+            self.parts.iter().for_each(|part| wide.extend(part.wide_bucket(bucket)));
+            sort_by_number(&mut wide);
+            entries.extend(wide.into_iter().map(WideEntry::entry));
+            return Ok(());
+        }
         self.parts.iter().for_each(|part| entries.extend_from_slice(part.bucket(bucket)));
-        let Distribution { buffer, packing, control, .. } = &*self.distribution;
         packing.sort(entries, false, &|e| buffer.key(e), &|| control.check())
     }
 
@@ -162,8 +190,34 @@ fn sample(buffer: &SortBuffer, packing: &Packing, n_buckets: usize) -> Vec<u64> 
     if n_buckets == 1 {
         return Vec::new();
     }
-    let step = (buffer.n_rows() / (n_buckets * SAMPLES)).max(1);
-    let mut prefixes = Vec::with_capacity(n_buckets * SAMPLES + 1);
+    let mut prefixes = sample_every(buffer, packing, (buffer.n_rows() / (n_buckets * SAMPLES)).max(1));
+    prefixes.sort_unstable();
+    let mut splitters: Vec<u64> =
+        (1..n_buckets).filter_map(|n| prefixes.get(n * prefixes.len() / n_buckets).copied()).collect();
+    splitters.dedup();
+    splitters
+}
+
+/// Rows that are looked at for how many have one prefix.
+const PREFIXES: usize = 1 << 16;
+
+/// With fewer rows of one prefix, so few keys are looked at again that longer entries do not pay.
+const LEAST_ROWS_A_PREFIX: f64 = 1.5;
+
+/// How many rows have one prefix, about: the fewer prefixes there are, the more pairs of equal ones a sample has (the birthday problem).
+fn rows_a_prefix(buffer: &SortBuffer, packing: &Packing) -> f64 {
+    let step = buffer.n_rows().div_ceil(PREFIXES).max(1);
+    let mut prefixes = sample_every(buffer, packing, step);
+    prefixes.sort_unstable();
+    let n_pairs: usize =
+        prefixes.chunk_by(|a, b| a == b).map(|equal| equal.len() * (equal.len() - 1) / 2).sum();
+    let n_sampled = prefixes.len().max(1) as f64;
+    1.0 + 2.0 * n_pairs as f64 * buffer.n_rows() as f64 / (n_sampled * n_sampled)
+}
+
+/// The prefix of every so-many-th row.
+fn sample_every(buffer: &SortBuffer, packing: &Packing, step: usize) -> Vec<u64> {
+    let mut prefixes = Vec::with_capacity(buffer.n_rows() / step + 1);
     let mut next = step / 2;
     for number in 0..buffer.n_blocks() as u32 {
         let (_, block, keys) = buffer.block(number);
@@ -173,11 +227,7 @@ fn sample(buffer: &SortBuffer, packing: &Packing, n_buckets: usize) -> Vec<u64> 
         }
         next -= block.n_rows();
     }
-    prefixes.sort_unstable();
-    let mut splitters: Vec<u64> =
-        (1..n_buckets).filter_map(|n| prefixes.get(n * prefixes.len() / n_buckets).copied()).collect();
-    splitters.dedup();
-    splitters
+    prefixes
 }
 
 /// How many of some ascending numbers are at most `key`, found without branches that depend on it.
@@ -214,17 +264,26 @@ struct Distribution {
     packing: Packing,
     splitters: Vec<u64>,
     parts: Vec<Range<usize>>,
+    /// Entries are sorted with all that is compared of their keys.
+    is_wide: bool,
     control: Arc<QueryControl>,
 }
 
 /// Entries of some blocks, bucket by bucket.
 struct Part {
     entries: Vec<Entry>,
+    /// What is compared of their keys behind their prefixes, where that is looked at.
+    rests: Vec<Rest>,
     /// Where each bucket begins, and the end of the last.
     starts: Vec<usize>,
 }
 
 impl Part {
+    fn wide_bucket(&self, number: usize) -> impl Iterator<Item = WideEntry> {
+        let rests = &self.rests[self.starts[number]..self.starts[number + 1]];
+        self.bucket(number).iter().zip(rests).map(|(&entry, &rest)| WideEntry::new(entry, rest))
+    }
+
     fn bucket(&self, number: usize) -> &[Entry] {
         &self.entries[self.starts[number]..self.starts[number + 1]]
     }
@@ -236,23 +295,38 @@ impl Distribution {
         let blocks = self.parts[number].clone();
         let n_rows = blocks.clone().map(|number| self.buffer.block(number as u32).1.n_rows()).sum();
         let mut unordered: Vec<Entry> = Vec::with_capacity(n_rows);
-        blocks.for_each(|number| self.buffer.entries_of(number, &self.packing, |e| unordered.push(e)));
+        blocks
+            .clone()
+            .for_each(|number| self.buffer.entries_of(number, &self.packing, |e| unordered.push(e)));
+        let rests = blocks.filter(|_| self.is_wide).flat_map(|number| {
+            let (_, block, keys) = self.buffer.block(number as u32);
+            (0..block.n_rows()).map(|row| keys.rest(row, &self.packing))
+        });
+        let unordered_rests: Vec<Rest> = rests.collect();
         let n_buckets = self.splitters.len() + 1;
         if n_buckets == 1 {
-            return Part { starts: vec![0, unordered.len()], entries: unordered };
+            return Part { starts: vec![0, unordered.len()], entries: unordered, rests: unordered_rests };
         }
         let buckets: Vec<u16> =
-            unordered.iter().map(|&e| n_not_above(&self.splitters, (e >> 64) as u64) as u16).collect();
+            unordered.iter().map(|&e| n_not_above(&self.splitters, e.prefix()) as u16).collect();
         let mut starts = vec![0usize; n_buckets + 1];
         buckets.iter().for_each(|&bucket| starts[bucket as usize + 1] += 1);
         (0..n_buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
-        let mut next = starts.clone();
-        let mut entries: Vec<Entry> = vec![0; n_rows];
-        for (&bucket, &entry) in buckets.iter().zip(&unordered) {
-            let at = &mut next[bucket as usize];
-            entries[*at] = entry;
-            *at += 1;
-        }
-        Part { entries, starts }
+        let entries = by_bucket(&unordered, &buckets, &starts);
+        let rests = by_bucket(&unordered_rests, &buckets, &starts);
+        Part { entries, rests, starts }
     }
+}
+
+/// Items in the order of their buckets; none where there are none.
+fn by_bucket<T: Copy>(items: &[T], buckets: &[u16], starts: &[usize]) -> Vec<T> {
+    let Some(&first) = items.first() else { return Vec::new() };
+    let mut next = starts.to_vec();
+    let mut ordered = vec![first; items.len()];
+    for (&bucket, &item) in buckets.iter().zip(items) {
+        let at = &mut next[bucket as usize];
+        ordered[*at] = item;
+        *at += 1;
+    }
+    ordered
 }

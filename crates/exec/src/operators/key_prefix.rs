@@ -29,6 +29,47 @@ fn prefix(entry: Entry) -> u64 {
     (entry >> 64) as u64
 }
 
+/// A row to be sorted with all bytes of its key that are compared, 24 at most: eight, sixteen behind them, and where the row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WideEntry {
+    prefix: u64,
+    rest: Rest,
+    place: u64,
+}
+
+/// Sixteen bytes of a key.
+pub type Rest = [u64; 2];
+
+impl WideEntry {
+    pub fn new(entry: Entry, rest: Rest) -> WideEntry {
+        WideEntry { prefix: prefix(entry), rest, place: entry as u64 }
+    }
+
+    /// The same row with eight bytes of its key.
+    pub fn entry(self) -> Entry {
+        u128::from(self.prefix) << 64 | u128::from(self.place)
+    }
+}
+
+/// What is sorted by eight bytes first.
+pub trait Prefixed: Copy + Ord {
+    fn prefix(self) -> u64;
+}
+
+impl Prefixed for Entry {
+    #[inline(always)]
+    fn prefix(self) -> u64 {
+        prefix(self)
+    }
+}
+
+impl Prefixed for WideEntry {
+    #[inline(always)]
+    fn prefix(self) -> u64 {
+        self.prefix
+    }
+}
+
 /// So many first bytes of keys are looked at for bytes that all share.
 const WINDOW: usize = 64;
 const WORD: usize = 8;
@@ -99,8 +140,8 @@ impl KeySpread {
         let differs = |at: &usize| self.differing[at / WORD].to_be_bytes()[at % WORD] != 0;
         let positions: Vec<usize> = (0..rest).filter(differs).collect();
         let len = positions.len() + self.longest.saturating_sub(rest);
-        let mut packing = Packing { positions, rest, len, head: Vec::new() };
-        packing.head = packing.stretches(0);
+        let mut packing = Packing { positions, rest, len, words: Default::default() };
+        packing.words = [0, 1, 2].map(|word| packing.stretches(word * WORD));
         packing
     }
 }
@@ -143,8 +184,8 @@ pub struct Packing {
     rest: usize,
     /// Bytes that are compared of the longest key.
     len: usize,
-    /// The first eight bytes.
-    head: Vec<Stretch>,
+    /// The first three times eight bytes.
+    words: [Vec<Stretch>; 3],
 }
 
 /// Bytes that are compared and stand side by side.
@@ -159,7 +200,7 @@ const MOST_LEVELS: usize = 5;
 /// So few rows with an equal prefix are compared as byte strings too.
 const FEW: usize = 4;
 /// Rows that are sorted between two questions whether to stop.
-const STEP: usize = 1 << 20;
+pub const STEP: usize = 1 << 20;
 
 impl Packing {
     /// The place in a key of the byte that is compared as the `at`-th.
@@ -190,13 +231,18 @@ impl Packing {
     /// The first eight bytes that are compared of the key that is `bytes[start..end]`.
     #[inline(always)]
     pub fn prefix(&self, bytes: &[u8], start: usize, end: usize) -> u64 {
-        if let [Stretch { start: from, .. }] = self.head[..] {
-            return word_at(bytes, start + from, end);
-        }
-        self.head.iter().fold(0, |word, stretch| {
-            let part = word_at(bytes, start + stretch.start, end) >> (8 * (WORD - stretch.len));
-            word << (8 * stretch.len) | part
-        })
+        packed(&self.words[0], bytes, start, end)
+    }
+
+    /// The sixteen bytes behind these.
+    #[inline(always)]
+    pub fn rest(&self, bytes: &[u8], start: usize, end: usize) -> Rest {
+        [packed(&self.words[1], bytes, start, end), packed(&self.words[2], bytes, start, end)]
+    }
+
+    /// Do the first eight bytes not tell all keys apart, and these with the sixteen behind them do?
+    pub fn is_wide(&self) -> bool {
+        !self.is_whole() && self.len <= 3 * WORD
     }
 
     /// Sorts entries that hold the first eight bytes of their keys; afterwards they hold others. With `has_runs` long stretches
@@ -247,6 +293,18 @@ impl Packing {
         }
         Ok(())
     }
+}
+
+/// The bytes of some stretches of the key that is `bytes[start..end]`.
+#[inline(always)]
+fn packed(stretches: &[Stretch], bytes: &[u8], start: usize, end: usize) -> u64 {
+    if let [Stretch { start: from, .. }] = stretches {
+        return word_at(bytes, start + from, end);
+    }
+    stretches.iter().fold(0, |word, stretch| {
+        let part = word_at(bytes, start + stretch.start, end) >> (8 * (WORD - stretch.len));
+        word << (8 * stretch.len) | part
+    })
 }
 
 /// Groups of equal prefixes whose keys are fetched together, and the entries that these have at most.
@@ -305,12 +363,12 @@ const FEW_TO_SPREAD: usize = 1 << 10;
 const MOST_BIN_BITS: u32 = 12;
 
 /// Sorts entries as numbers: spreads them over bins by the first bits in which they differ, then sorts each bin.
-fn sort_by_number(entries: &mut [Entry]) {
+pub fn sort_by_number<E: Prefixed>(entries: &mut [E]) {
     if entries.len() < FEW_TO_SPREAD {
         return entries.sort_unstable();
     }
     let (least, most) = entries.iter().fold((u64::MAX, 0), |(least, most), &entry| {
-        let prefix = prefix(entry);
+        let prefix = entry.prefix();
         (least.min(prefix), most.max(prefix))
     });
     if least == most {
@@ -319,11 +377,11 @@ fn sort_by_number(entries: &mut [Entry]) {
     // About eight entries a bin, if their prefixes are spread evenly.
     let bits = (entries.len().ilog2() - 3).min(MOST_BIN_BITS);
     let shift = (u64::BITS - (most - least).leading_zeros()).saturating_sub(bits);
-    let bin = |entry: Entry| ((prefix(entry) - least) >> shift) as usize;
+    let bin = |entry: E| ((entry.prefix() - least) >> shift) as usize;
     let mut ends = vec![0u32; (1 << bits) + 1];
     entries.iter().for_each(|&entry| ends[bin(entry) + 1] += 1);
     (1..ends.len()).for_each(|at| ends[at] += ends[at - 1]);
-    let mut spread = vec![0; entries.len()];
+    let mut spread = vec![entries[0]; entries.len()];
     for &entry in entries.iter() {
         let at = &mut ends[bin(entry)];
         spread[*at as usize] = entry;

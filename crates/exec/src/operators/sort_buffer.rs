@@ -1,6 +1,6 @@
 //! The buffer of a sort: rows to be sorted, with normalized keys whose bytes compare as the rows do; equal rows keep their order.
 
-use super::key_prefix::{Entry, KeySpread, Packing, entry, place};
+use super::key_prefix::{Entry, KeySpread, Packing, Rest, entry, place};
 use crate::pipeline::Position;
 use chalet_base::Result;
 use chalet_columns::Block;
@@ -43,11 +43,23 @@ impl Keys {
     /// The first eight bytes that are compared of a row's key.
     #[inline(always)]
     pub fn prefix(&self, row: usize, packing: &Packing) -> u64 {
-        let (start, end) = match self.offsets.get(row..row + 2) {
+        let (start, end) = self.bounds(row);
+        packing.prefix(&self.bytes, start, end)
+    }
+
+    /// The sixteen bytes behind these.
+    #[inline(always)]
+    pub fn rest(&self, row: usize, packing: &Packing) -> Rest {
+        let (start, end) = self.bounds(row);
+        packing.rest(&self.bytes, start, end)
+    }
+
+    #[inline(always)]
+    fn bounds(&self, row: usize) -> (usize, usize) {
+        match self.offsets.get(row..row + 2) {
             Some(ends) => (ends[0], ends[1]),
             None => (row * self.width, (row + 1) * self.width),
-        };
-        packing.prefix(&self.bytes, start, end)
+        }
     }
 
     fn memory(&self) -> usize {
