@@ -147,7 +147,7 @@ impl<'a> Choice<'a> {
         let mut best = None;
         for program in programs.iter() {
             let Contents::Groups(groups) = &program.contents else { continue };
-            let Some(found) = by.matched(groups, &table.schema(), self.ctx) else { continue };
+            let Some(found) = by.matched(program, groups, &table.schema(), self.ctx) else { continue };
             let key = program.stored.key();
             if !parts.iter().any(|part| part.has_projection(key)) {
                 continue;
@@ -206,6 +206,13 @@ impl<'a> Choice<'a> {
             }
             if node.filter.is_none() && !self.is_wanted(&name) {
                 continue;
+            }
+            if let Some(own) = &program.condition {
+                let mut conditions = Vec::new();
+                node.filter.iter().for_each(|filter| filter.clone().conjuncts(&mut conditions));
+                if own.rest_of(conditions, node, &schema).is_none() {
+                    continue;
+                }
             }
             let key = program.stored.key();
             if !parts.iter().any(|part| part.has_projection(key)) {

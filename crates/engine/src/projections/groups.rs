@@ -1,7 +1,7 @@
 //! Aggregating projections in the place of GROUP BY: the groups of the query are made of the groups of the parts, whose states
 //! are merged, and of rows of parts that have none.
 
-use super::program::{Groups, ProjectionProgram};
+use super::program::{Groups, ProjectionProgram, columns_of_scan};
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use chalet_aggregates::resolve::resolve;
@@ -103,16 +103,12 @@ impl<'a> GroupBy<'a> {
     /// How the groups of a projection answer it; `None` where they do not.
     pub fn matched(
         &self,
+        program: &ProjectionProgram,
         groups: &Groups,
         schema: &chalet_storage::TableSchema,
         ctx: &QueryContext,
     ) -> Option<Match> {
-        let own = |field: &Field| {
-            let mut columns = self.scan.columns.iter();
-            let (_, found) = columns.find(|(at, _)| schema.columns[*at].name == field.name)?;
-            Some((field.id, (found.id, found.ty.clone())))
-        };
-        let names: Vec<(ColumnId, (ColumnId, DataType))> = groups.fields.iter().filter_map(own).collect();
+        let names = columns_of_scan(&groups.fields, self.scan, schema);
         let keys: Vec<Expr> = groups.keys.iter().map(|key| key.rename(&names)).collect();
         let fields: Vec<Field> = keys.iter().map(|key| ctx.ids.field("", key.ty().clone())).collect();
         let mut used = vec![false; keys.len()];
@@ -127,7 +123,12 @@ impl<'a> GroupBy<'a> {
             replaced.columns().iter().all(|id| fields.iter().any(|field| field.id == *id)).then_some(replaced)
         };
         let of_query = self.keys.iter().map(&mut over_keys).collect::<Option<Vec<_>>>()?;
-        let conditions = self.conditions().map(&mut over_keys).collect::<Option<Vec<_>>>()?;
+        let mut conditions = Vec::new();
+        self.conditions().for_each(|condition| condition.clone().conjuncts(&mut conditions));
+        if let Some(own) = &program.condition {
+            conditions = own.rest_of(conditions, self.scan, schema)?;
+        }
+        let conditions = conditions.iter().map(&mut over_keys).collect::<Option<Vec<_>>>()?;
         let mut calls = Vec::new();
         for (call, args) in self.node.calls.iter().zip(&self.args) {
             let counts_rows = call.aggregate.of_all_rows() == Some(OfAllRows::Count)

@@ -10,7 +10,7 @@ use chalet_base::hash::HashMap;
 use chalet_binder::table_columns::{bind_constant, bind_over};
 use chalet_columns::Vector;
 use chalet_function_api::Argument;
-use chalet_plan::{AggregateName, Expr, Field, Literal};
+use chalet_plan::{AggregateName, ColumnId, Expr, Field, Literal, ScanNode};
 use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::columns::{ColumnsVersion, VersionColumn};
 use chalet_storage::merge_tree::projection::ProjectionDefinition;
@@ -28,9 +28,52 @@ const PART_OFFSET: &str = "_part_offset";
 pub(crate) struct ProjectionProgram {
     pub stored: ProjectionDefinition,
     pub contents: Contents,
+    /// Which rows of the table they are made of, where it is not all.
+    pub condition: Option<Condition>,
     /// What the rows are computed as, and what they are sorted by.
     items: Vec<String>,
     order: Vec<String>,
+}
+
+/// The WHERE of a projection: as SQL, and as conjuncts over the stored columns as fields.
+pub(crate) struct Condition {
+    text: String,
+    fields: Vec<Field>,
+    conjuncts: Vec<Expr>,
+}
+
+impl Condition {
+    /// What the conditions of a query on a scan say beyond this one; `None` where rows that meet them may not meet it.
+    pub fn rest_of(
+        &self,
+        mut conditions: Vec<Expr>,
+        scan: &ScanNode,
+        schema: &TableSchema,
+    ) -> Option<Vec<Expr>> {
+        let names = columns_of_scan(&self.fields, scan, schema);
+        for own in &self.conjuncts {
+            let own = own.rename(&names);
+            let n_before = conditions.len();
+            conditions.retain(|condition| *condition != own);
+            if conditions.len() == n_before {
+                return None;
+            }
+        }
+        Some(conditions)
+    }
+}
+
+/// The columns of a scan that fields of these names stand for.
+pub(crate) fn columns_of_scan(
+    fields: &[Field],
+    scan: &ScanNode,
+    schema: &TableSchema,
+) -> Vec<(ColumnId, (ColumnId, DataType))> {
+    let own = |field: &Field| {
+        let (_, found) = scan.columns.iter().find(|(at, _)| schema.columns[*at].name == field.name)?;
+        Some((field.id, (found.id, found.ty.clone())))
+    };
+    fields.iter().filter_map(own).collect()
 }
 
 /// What the rows of a projection are.
@@ -76,7 +119,8 @@ impl ProjectionProgram {
             true => String::new(),
             false => format!(" ORDER BY {}", listed(&self.order)),
         };
-        format!("SELECT {} FROM {source}{group}{order}", listed(&items))
+        let condition = self.condition.as_ref().map_or(String::new(), |own| format!(" WHERE {}", own.text));
+        format!("SELECT {} FROM {source}{condition}{group}{order}", listed(&items))
     }
 }
 
@@ -91,7 +135,7 @@ pub(crate) fn programs(table: &MergeTree, ctx: &QueryContext) -> Result<Arc<[Pro
     schema.projections.iter().filter_map(|one| program(table, one, ctx).transpose()).collect()
 }
 
-/// One of them; `None` for what is kept as text alone: a condition, sets of groups, aggregates without states.
+/// One of them; `None` for what is kept as text alone: sets of groups, aggregates without states.
 pub(crate) fn program(
     table: &MergeTree,
     projection: &Projection,
@@ -100,7 +144,7 @@ pub(crate) fn program(
     let written = parsed(projection)?;
     let schema = table.schema();
     let select = &*written.query;
-    if select.where_.is_some() || select.prewhere.is_some() || select.distinct || select.having.is_some() {
+    if select.prewhere.is_some() || select.distinct || select.having.is_some() {
         return Ok(None);
     }
     let mut fields: Vec<Field> =
@@ -115,13 +159,25 @@ pub(crate) fn program(
         true => groups(select, &aliases, &bind, ctx)?,
     };
     let Some(draft) = draft else { return Ok(None) };
-    let stored = stored(table, projection, &draft, ctx)?;
+    let where_ = select.where_.as_ref().map(|condition| aliases.expanded(condition));
+    let stored = stored(table, projection, &draft, where_.as_ref(), ctx)?;
+    let condition = match &where_ {
+        None => None,
+        Some(written) => {
+            let mut conjuncts = Vec::new();
+            bind(written)?.conjuncts(&mut conjuncts);
+            if !conjuncts.iter().all(Expr::is_deterministic) {
+                return Ok(None);
+            }
+            Some(Condition { text: written.to_string(), fields: fields.clone(), conjuncts })
+        }
+    };
     let contents = match draft.groups {
         None => Contents::Rows,
         Some((keys, calls)) => Contents::Groups(Groups { fields, keys, calls }),
     };
     let order = draft.order.iter().map(ToString::to_string).collect();
-    Ok(Some(ProjectionProgram { stored, contents, items: draft.items, order }))
+    Ok(Some(ProjectionProgram { stored, contents, condition, items: draft.items, order }))
 }
 
 /// What a projection computes.
@@ -259,6 +315,17 @@ fn grouped(call: &ast::Call, bind: Bind<'_>, ctx: &QueryContext) -> Result<Optio
     Ok(Some(GroupedCall { function, args, state: state.result }))
 }
 
+/// What the rows of a projection are sorted by, as ClickHouse calls its expressions.
+pub(crate) fn sorting_key(written: &ast::ProjectionDef, schema: &TableSchema) -> Vec<String> {
+    let select = &*written.query;
+    let aliases = Aliases::of(select, schema);
+    let name = |expr: &ast::Expr| name_of(&aliases.expanded(expr));
+    match &select.group_by {
+        Some(GroupBy::Exprs(keys)) => keys.iter().map(name).collect(),
+        _ => select.order_by.iter().map(|item| name(&item.expr)).collect(),
+    }
+}
+
 /// What the column of an expression is called.
 fn name_of(expr: &ast::Expr) -> String {
     plain_column(expr).unwrap_or_else(|| chalet_syntax::column_name(expr))
@@ -279,6 +346,7 @@ fn stored(
     table: &MergeTree,
     projection: &Projection,
     draft: &Draft,
+    condition: Option<&ast::Expr>,
     ctx: &QueryContext,
 ) -> Result<ProjectionDefinition> {
     let own = &table.definition().columns.columns;
@@ -305,7 +373,7 @@ fn stored(
         cast: caster(ctx),
         ..table.definition().clone()
     };
-    let identity = identity(table, projection, draft, ctx)?;
+    let identity = identity(table, projection, draft, condition, ctx)?;
     Ok(ProjectionDefinition { name: projection.name.clone(), identity, definition, sorted_by })
 }
 
@@ -314,6 +382,7 @@ fn identity(
     table: &MergeTree,
     projection: &Projection,
     draft: &Draft,
+    condition: Option<&ast::Expr>,
     ctx: &QueryContext,
 ) -> Result<Arc<str>> {
     let mut read = Vec::new();
@@ -328,7 +397,11 @@ fn identity(
         numbered.collect()
     };
     let (items, order) = (texts(&draft.exprs), texts(&draft.order));
+    let condition = condition.map(|condition| texts(std::slice::from_ref(condition)));
     let mut out = format!("{}\n{}\n{}", projection.name, items.join("\n"), order.join("\n"));
+    if let Some(condition) = condition {
+        out.push_str(&format!("\nWHERE {}", condition.join("")));
+    }
     for ty in &draft.types {
         out.push_str(&format!("\n{ty}"));
     }

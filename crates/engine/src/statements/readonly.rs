@@ -62,7 +62,10 @@ pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
         return Ok(());
     }
     let reads = gives_rows(&statement.kind)
-        || matches!(statement.kind, StatementKind::Use(_) | StatementKind::Set(_));
+        || matches!(
+            statement.kind,
+            StatementKind::Check { .. } | StatementKind::Use(_) | StatementKind::Set(_)
+        );
     if level == 2 && is_of_session(&statement.kind, ctx) {
         return Ok(());
     }

@@ -10,8 +10,7 @@ use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{MergeTree, projection::ProjectionDefinition};
-use chalet_storage::{Projection, Table};
-use chalet_syntax::ast::GroupBy;
+use chalet_storage::{Projection, Table, TableSchema};
 use chalet_types::{DataType, EnumValues, Value};
 use std::sync::Arc;
 
@@ -29,20 +28,24 @@ pub(crate) fn projections(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     ];
     let mut rows = Vec::new();
     for (database, table, entry) in all_tables(ctx, &[])? {
-        for one in entry.table.schema().projections.iter() {
-            rows.push(row(&database, &table, one, ctx)?);
+        let schema = entry.table.schema();
+        for one in schema.projections.iter() {
+            rows.push(row(&database, &table, &schema, one, ctx)?);
         }
     }
     made("SystemProjections", &header, rows)
 }
 
-fn row(database: &str, table: &str, one: &Projection, ctx: &QueryContext) -> Result<Vec<Value>> {
+fn row(
+    database: &str,
+    table: &str,
+    schema: &TableSchema,
+    one: &Projection,
+    ctx: &QueryContext,
+) -> Result<Vec<Value>> {
     let written = declared::parsed(one)?;
     let aggregates = declared::aggregates(&written, ctx);
-    let sorted: Vec<String> = match (&written.query.group_by, aggregates) {
-        (Some(GroupBy::Exprs(keys)), _) => keys.iter().map(ToString::to_string).collect(),
-        _ => written.query.order_by.iter().map(|item| item.expr.to_string()).collect(),
-    };
+    let sorted = program::sorting_key(&written, schema);
     Ok(vec![
         Value::from(database),
         Value::from(table),

@@ -15,19 +15,20 @@ pub fn next_of(path: &Path) -> PathBuf {
 /// Gives a file new content: whoever opens it finds the old or the new one, never a part. When the second step fails it is not
 /// known which one it will be.
 pub fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    write_next(path, content)?;
+    write_next(path, content).map_err(|e| cannot_write(&next_of(path), &e))?;
     take_next(path)
 }
 
 /// The first step of [`replace`], which changes nothing that anybody looks at.
-pub fn write_next(path: &Path, content: &[u8]) -> Result<()> {
-    let next = next_of(path);
-    let write = || {
-        let file = File::open(&next, Access::Create)?;
-        file.write_all_at(content, 0)?;
-        file.sync_all()
-    };
-    write().map_err(|e| cannot_write(&next, &e))
+pub fn write_next(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = File::open(&next_of(path), Access::Create)?;
+    file.write_all_at(content, 0)?;
+    file.sync_all()
+}
+
+/// Did it fail because there is no room on the disk?
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The second step of [`replace`].

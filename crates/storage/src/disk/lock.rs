@@ -37,6 +37,11 @@ impl Lock {
         self.file.as_ref().map_or(Ok(()), |file| file.as_std().try_lock())
     }
 
+    /// The file, whose content says nothing.
+    pub fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
     /// The process that took the lock.
     pub fn process(&self) -> u32 {
         self.process

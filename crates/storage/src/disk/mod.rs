@@ -3,7 +3,7 @@
 //! ```text
 //! <path>/catalog      databases, tables and views          see `definitions`
 //! <path>/functions    functions made by SQL                see `definitions`
-//! <path>/lock         locked by the one process that writes
+//! <path>/lock         locked by the one process that writes; as long as the room that is kept for the time when the disk is full
 //! <path>/writer       the number of that process
 //! <path>/tables/<n>/  what the table of that number keeps
 //! <path>/*.new        files that were being written; removed when the database is opened for writing

@@ -1,7 +1,9 @@
 //! The folder of a database as a whole.
 
 use super::definitions::{self, Definition};
-use super::durable::{cannot_open, cannot_read, next_of, sync_folder, take_next, write_next};
+use super::durable::{
+    cannot_open, cannot_read, cannot_write, is_full, next_of, sync_folder, take_next, write_next,
+};
 use super::{TableFolder, Writer, fs};
 use chalet_base::{Result, bail, ensure, err};
 use std::collections::BTreeSet;
@@ -138,13 +140,18 @@ impl Store {
     /// Replaces the definitions of a file.
     pub fn write(&self, file: DefinitionFile, definitions: &[Definition]) -> Result<()> {
         self.check_writable()?;
+        let Some(writer) = &self.writer else { return Ok(()) };
         let path = self.root.join(file.name());
-        write_next(&path, definitions::encode(definitions).as_bytes())?;
-        take_next(&path).inspect_err(|_| {
-            if let Some(writer) = &self.writer {
-                writer.lose();
-            }
-        })
+        let content = definitions::encode(definitions);
+        let written = match write_next(&path, content.as_bytes()) {
+            // A table that is dropped makes room, but not before it is forgotten.
+            Err(e) if is_full(&e) && writer.give_room() => write_next(&path, content.as_bytes()),
+            other => other,
+        };
+        written.map_err(|e| cannot_write(&next_of(&path), &e))?;
+        take_next(&path).inspect_err(|_| writer.lose())?;
+        writer.keep_room(content.len() as u64);
+        Ok(())
     }
 
     /// A folder for a new table. It goes again unless the catalog names it.

@@ -1,7 +1,10 @@
 //! The right to write a database: a lock on its folder, which the operating system takes back when the process ends,
 //! however it ends.
+//!
+//! The file of the lock is also the room that is kept for the time when the disk is full: as long as it is there a database can be
+//! opened, and tables can be dropped to make more.
 
-use super::durable::cannot_open;
+use super::durable::{cannot_open, is_full};
 use super::fs::{self, Access, File};
 use super::lock::Lock;
 use chalet_base::{Result, bail, ensure, err};
@@ -16,6 +19,9 @@ const HOLDER: &str = "writer";
 
 /// How long one waits for a lock that this very process is about to give back, on another thread.
 const OWN_LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// Bytes that are kept in the file of the lock, beside those that the definitions need.
+const ROOM: u64 = 16 << 10;
 
 /// Held as long as the database is open for writing.
 pub struct Writer {
@@ -60,9 +66,32 @@ impl Writer {
         let holder = root.join(HOLDER);
         let follows_killed = fs::exists(&holder).map_err(|e| cannot_open(&holder, &e))?;
         let name = |file: File| file.write_all_at(format!("{process}\n").as_bytes(), 0);
-        let named = File::open(&holder, Access::Create).and_then(name);
-        named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
-        Ok(Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false), follows_killed })
+        let named = || File::open(&holder, Access::Create).and_then(name);
+        let is_named = match named() {
+            Err(e) if is_full(&e) && give_room(&lock) => named(),
+            other => other,
+        };
+        is_named.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot write to {}: {e}", root.display()))?;
+        let writer =
+            Writer { root: root.to_path_buf(), lock, is_lost: AtomicBool::new(false), follows_killed };
+        writer.keep_room(0);
+        Ok(writer)
+    }
+
+    /// Keeps room for definitions of so many bytes, as far as there is some.
+    pub fn keep_room(&self, bytes: u64) {
+        let Some(file) = self.lock.file() else { return };
+        let wanted = bytes + ROOM;
+        let kept = file.metadata().map_or(wanted, |found| found.len());
+        if kept < wanted {
+            // Only written bytes are sure of their place on every file system. What fits of them is kept.
+            let _ = file.write_all_at(&vec![0; (wanted - kept) as usize], kept);
+        }
+    }
+
+    /// Gives that room back, since the disk is full; `false` where there is none.
+    pub fn give_room(&self) -> bool {
+        give_room(&self.lock)
     }
 
     /// Fails where this process may not write.
@@ -114,6 +143,11 @@ impl Drop for Writer {
             let _ = fs::remove_file(&self.root.join(HOLDER));
         }
     }
+}
+
+fn give_room(lock: &Lock) -> bool {
+    let Some(file) = lock.file() else { return false };
+    file.metadata().is_ok_and(|found| found.len() > 0) && file.set_len(0).is_ok()
 }
 
 /// The process that locked the folder last.

@@ -254,7 +254,8 @@ impl LogFile {
         self.folder.check_writable()?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let empty = State::empty(next_id(state.as_ref().map_or(0, |state| state.id)));
-        write_next(&self.path, &empty.header().encode())?;
+        write_next(&self.path, &empty.header().encode())
+            .map_err(|e| cannot_write(&next_of(&self.path), &e))?;
         self.take(&mut state, empty)
     }
 

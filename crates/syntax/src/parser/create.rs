@@ -123,12 +123,13 @@ impl Parser<'_> {
         if table.comment.is_none() {
             table.comment = self.comment_clause()?;
         }
-        table.source = self.create_source()?;
+        let is_declared = table.definition != TableDefinition::default();
+        table.source = self.create_source(is_declared)?;
         if table.storage.engine.is_some() && matches!(table.source, Some(CreateSource::Function(_))) {
             return Err(self.expect_here("name of a table"));
         }
-        if matches!(table.source, Some(CreateSource::Table { .. })) {
-            self.storage_clauses(&mut table.storage)?;
+        if matches!(table.source, Some(CreateSource::Table { .. })) && table.storage == Storage::default() {
+            table.storage = self.storage()?;
         }
         if table.comment.is_none() {
             table.comment = self.comment_clause()?;
@@ -137,7 +138,8 @@ impl Parser<'_> {
         Ok(StatementKind::CreateTable(Box::new(table)))
     }
 
-    fn create_source(&mut self) -> Parse<Option<CreateSource>> {
+    /// `is_declared`: columns were written, so that those of another table are not taken.
+    fn create_source(&mut self, is_declared: bool) -> Parse<Option<CreateSource>> {
         if self.accept_keyword("CLONE AS") {
             return Ok(Some(CreateSource::Table { clone: true, name: self.object_name()? }));
         }
@@ -162,6 +164,9 @@ impl Parser<'_> {
         if self.peek(1).kind == TokenKind::LParen {
             let name = self.ident()?;
             return Ok(Some(CreateSource::Function(Box::new(self.call_body(name.name)?))));
+        }
+        if is_declared {
+            return Err(self.expect_here("SELECT query"));
         }
         Ok(Some(CreateSource::Table { clone: false, name: self.object_name()? }))
     }

@@ -258,16 +258,11 @@ impl Parser<'_> {
         })
     }
 
-    /// ENGINE, ORDER BY, PARTITION BY, PRIMARY KEY, SAMPLE BY, TTL and SETTINGS in any order, each at most once.
+    /// ENGINE, then ORDER BY, PARTITION BY, PRIMARY KEY, SAMPLE BY and TTL in any order, each at most once, and SETTINGS at the end.
     pub(crate) fn storage(&mut self) -> Parse<Storage> {
         let mut storage = Storage::default();
-        self.storage_clauses(&mut storage)?;
-        Ok(storage)
-    }
-
-    pub(crate) fn storage_clauses(&mut self, storage: &mut Storage) -> Parse<()> {
         loop {
-            if storage.engine.is_none() && self.accept_keyword("ENGINE") {
+            if storage == Storage::default() && self.accept_keyword("ENGINE") {
                 self.accept(TokenKind::Equals);
                 storage.engine = Some(self.engine()?);
             } else if storage.partition_by.is_none() && self.accept_keyword("PARTITION BY") {
@@ -283,8 +278,9 @@ impl Parser<'_> {
             } else if storage.settings.is_empty() && self.at_settings() {
                 self.advance();
                 storage.settings = self.settings_list()?;
+                return Ok(storage);
             } else {
-                return Ok(());
+                return Ok(storage);
             }
         }
     }

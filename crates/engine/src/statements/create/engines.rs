@@ -13,6 +13,7 @@ use super::merged;
 use super::over_dictionary;
 use super::redirected;
 use super::rocksdb;
+use super::source_storage;
 use crate::function_table::FunctionTable;
 use crate::generate_random;
 use crate::query_context::QueryContext;
@@ -259,8 +260,9 @@ fn local_replica(
 
 /// The table of a statement, and the engine as SHOW CREATE prints it.
 pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(Arc<dyn Table>, String)> {
-    let copied = storage_of_source(create, ctx)?;
-    let storage = copied.as_ref().unwrap_or(&create.storage);
+    let takes_keys = |name: &str| ENGINES.iter().any(|engine| engine.takes_keys && engine.name == name);
+    let completed = source_storage::completed(create, takes_keys, ctx)?;
+    let storage = completed.as_ref().unwrap_or(&create.storage);
     let local = local_replica(storage, create, ctx);
     let storage = local.as_ref().unwrap_or(storage);
     let store = ctx.database.shared.catalog.store().filter(|_| !create.temporary);
@@ -282,23 +284,6 @@ pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(A
 /// The table of a definition that another database kept, new and without rows.
 pub(crate) fn create_stored(written: &ast::CreateTable, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     Ok(create(written, ctx)?.0)
-}
-
-/// Of CREATE TABLE ... AS another table, when it says nothing of an engine itself.
-fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Option<ast::Storage>> {
-    let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
-    if create.storage != ast::Storage::default() || create.definition.primary_key.is_some() {
-        return Ok(None);
-    }
-    let database = name.database.as_ref().map(|d| d.name.as_str());
-    let Some(entry) = ctx.entry(database, &name.name.name) else { return Ok(None) };
-    let mut statements = chalet_syntax::parse_printed(&entry.create_sql(None, "t")).unwrap_or_default();
-    Ok(match statements.pop().map(|statement| statement.kind) {
-        Some(ast::StatementKind::CreateTable(source)) if source.storage.engine.is_some() => {
-            Some(source.storage)
-        }
-        _ => None,
-    })
 }
 
 fn arguments(storage: &ast::Storage) -> &[ast::Expr] {

@@ -34,6 +34,7 @@ mod rocksdb;
 mod row_merging;
 pub(crate) mod sampling;
 pub(crate) mod skip_index;
+mod source_storage;
 mod stored;
 mod table;
 pub(crate) mod ttl;
