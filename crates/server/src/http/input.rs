@@ -105,6 +105,7 @@ impl Input {
         self.window.clear();
         self.at = 0;
         if std::mem::take(&mut self.is_awaited) {
+            // There is room for it: what came before was answered.
             self.socket.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         match self.fill(BODY_TIME)? {

@@ -6,7 +6,7 @@ use chalet_client::Method;
 use chalet_client::compression::{FrameReader, FrameWriter};
 use chalet_engine::{Database, FileAccess};
 use chalet_formats::Compression;
-use chalet_server::User;
+use chalet_server::{Server, User};
 use std::io::{Cursor, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
@@ -275,4 +275,45 @@ fn damaged_requests() {
     let mut client = Client::of(&server);
     client.send(&[b"GET /?query=", &vec![b'x'; (1 << 20) + 1][..]].concat());
     assert_eq!(client.answer().status, 431);
+}
+
+/// A client that asks for rows without end and reads none, once the server waits for it to.
+fn unread(server: &Server) -> Client {
+    let mut client = Client::of(server);
+    client.send(b"GET /?query=SELECT+number+FROM+numbers(1000000000000)&query_id=unread HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    wait_for(server, 1);
+    std::thread::sleep(Duration::from_millis(300));
+    client
+}
+
+/// Waits until so many statements run.
+fn wait_for(server: &Server, n: usize) {
+    let line = format!("ClickHouseMetrics_Query {n}\n");
+    let since = Instant::now();
+    while !Client::of(server).get("/metrics").text().contains(&line) {
+        assert!(since.elapsed() < Duration::from_secs(4));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_client_that_reads_nothing_and_says_no_more_stops_its_statement() {
+    let server = served();
+    let client = unread(&server);
+    client.socket().shutdown(Shutdown::Write).unwrap();
+    wait_for(&server, 0);
+}
+
+#[test]
+fn a_client_that_reads_nothing_keeps_neither_the_server_nor_kill() {
+    let server = served();
+    let client = unread(&server);
+    let killed = Client::of(&server).post("/", "KILL QUERY WHERE query_id = 'unread' SYNC");
+    assert!(killed.text().starts_with("finished\tunread"), "{}", killed.text());
+    wait_for(&server, 0);
+    drop(client);
+    let _client = unread(&server);
+    let since = Instant::now();
+    server.stop();
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
 }
