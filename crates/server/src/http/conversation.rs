@@ -1,6 +1,6 @@
 //! One request after the other over one connection.
 
-use super::input::{Body, Input, is_timeout};
+use super::input::{Body, Input, is_timeout, linger};
 use super::request::Request;
 use super::response::Response;
 use super::{outgoing, pages, query};
@@ -25,7 +25,7 @@ pub fn serve(socket: Stream, shared: &Arc<Shared>) {
             Ok(None) => return,
             Err(e) => {
                 refuse(&socket, &e);
-                return;
+                break;
             }
         };
         if shared.connections.is_ending() {
@@ -33,9 +33,10 @@ pub fn serve(socket: Stream, shared: &Arc<Shared>) {
         }
         let stays = answer(&request, Body::of(&input), &socket, shared);
         if !stays || !input.lock().unwrap_or_else(PoisonError::into_inner).skip_body() {
-            return;
+            break;
         }
     }
+    linger(socket.tcp(), &|| shared.connections.is_ending());
 }
 
 fn answer(request: &Request, body: Body, socket: &Stream, shared: &Shared) -> bool {

@@ -317,3 +317,27 @@ fn a_client_that_reads_nothing_keeps_neither_the_server_nor_kill() {
     server.stop();
     assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
 }
+
+#[test]
+fn who_is_still_sending_reads_the_answer() {
+    let server = served();
+    let rows = b"1\n".repeat(10 << 20);
+    let mut client = Client::of(&server);
+    let answer = client.request("POST /?query=INSERT+INTO+nowhere+FORMAT+TSV HTTP/1.1", &rows);
+    assert_eq!((answer.status, answer.header("X-ClickHouse-Exception-Code")), (404, "60"));
+    // A statement that is too long, and a head that is.
+    let answer = Client::of(&server).request("POST / HTTP/1.1", &vec![b' '; 40 << 20]);
+    assert_eq!(answer.status, 413);
+    let head = format!("GET /?query={} HTTP/1.1", "x".repeat(8 << 20));
+    assert_eq!(Client::of(&server).request(&head, b"").status, 431);
+}
+
+#[test]
+fn targets_with_a_host() {
+    let server = served();
+    let mut client = Client::of(&server);
+    assert_eq!(client.get("http://localhost/ping").text(), "Ok.\n");
+    assert_eq!(client.get("http://127.0.0.1:8123?query=SELECT+1").text(), "1\n");
+    // It counts, whatever the header says.
+    assert_eq!(client.get("http://elsewhere.example/ping").status, 403);
+}
