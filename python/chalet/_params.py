@@ -63,6 +63,25 @@ def plain(value: Any) -> str | bytes | None:
     return _nested(value) if _is_container(value) else _scalar(value)
 
 
+def json_text(value: Any, depth: int) -> str | bytes | None:
+    """A value of a column of JSON, or of arrays of it, as the text that a cast to its type reads."""
+    if value is None or isinstance(value, (str, bytes)):
+        return value
+    if depth and isinstance(value, (list, tuple)):
+        return "[" + ",".join(_nested(json_text(one, depth - 1)) if depth == 1 else str(json_text(one, depth - 1)) for one in value) + "]"
+    import json
+
+    return json.dumps(value, default=_for_json, ensure_ascii=False)
+
+
+def _for_json(value: Any) -> Any:
+    """What `json` does not know, as what it does."""
+    simple = simpler(value)
+    if isinstance(simple, (set, frozenset)):
+        return list(simple)
+    return plain(value) if simple is value else simple
+
+
 def _top(value: Any) -> str:
     value = simpler(value)
     if value is None:

@@ -1,6 +1,7 @@
 //! Which files statements may name: those of programs that embed the engine all, those of users from the network few.
 
 use chalet_base::{Result, bail, ensure};
+use chalet_storage::paths::climbs;
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -29,9 +30,11 @@ impl FileAccess {
                 "{user}: Not enough privileges. To execute this query, it's necessary to have the grant READ, WRITE ON FILE"
             ),
         };
-        let path = normal(&folder.join(written.strip_prefix("file://").unwrap_or(written)));
+        let path = folder.join(written.strip_prefix("file://").unwrap_or(written));
+        // A slash inside of braces divides no path.
+        let path = if written.contains('{') { path } else { normal(&path) };
         ensure!(
-            path.starts_with(folder),
+            path.starts_with(folder) && !climbs(&path.to_string_lossy())?,
             DATABASE_ACCESS_DENIED,
             "File `{}` is not inside `{}`",
             path.display(),
@@ -71,10 +74,17 @@ mod tests {
         let within = FileAccess::Within(Path::new("/data/files").into());
         assert_eq!(within.path("a.csv", "u").unwrap(), "/data/files/a.csv");
         assert_eq!(within.path("x/../*.csv", "u").unwrap(), "/data/files/*.csv");
+        assert_eq!(within.path("{x,y}/*.csv", "u").unwrap(), "/data/files/{x,y}/*.csv");
         assert_eq!(within.path("/data/files/b", "u").unwrap(), "/data/files/b");
-        for outside in
-            ["../secret", "/etc/passwd", "/data/files2/a", "{a,../../b}/../../../c", "file:///etc/passwd"]
-        {
+        for outside in [
+            "../secret",
+            "/etc/passwd",
+            "/data/files2/a",
+            "{a,../../b}/../../../c",
+            "file:///etc/passwd",
+            "{..,a}/c",
+            ".*/c",
+        ] {
             assert_eq!(within.path(outside, "u").unwrap_err().code().number, 291, "{outside}");
         }
         assert_eq!(FileAccess::Nothing.path("a", "u").unwrap_err().code().number, 497);

@@ -69,7 +69,8 @@ impl QueryContext {
         let user = state.memory.clone();
         user.set_limit(settings.number("max_memory_usage_for_user").unwrap_or(0));
         let control = QueryControl::new(settings.for_limits(), hook, Some(user));
-        let control = Arc::new(control.with_progress(options.on_progress.clone()));
+        let control = control.with_progress(options.on_progress.clone());
+        let control = Arc::new(control.with_killed(options.killed.clone().unwrap_or_default()));
         let functions = Arc::new(Context {
             time_zone: settings.time_zone()?,
             start_ns: start.as_nanos() as i64,
@@ -105,7 +106,7 @@ impl QueryContext {
             notes: None,
         };
         Ok(QueryContext {
-            formats: settings.for_formats()?,
+            formats: state.for_formats()?,
             binder: settings.for_binder(),
             database,
             ids: Arc::default(),
@@ -135,6 +136,7 @@ impl QueryContext {
             replacement_scan: self.replacement_scan.clone(),
             on_progress: self.on_progress.clone(),
             query_id: Some(self.functions.query_id.clone()),
+            killed: Some(self.control.killed().clone()),
             ..RunOptions::default()
         };
         QueryContext::new(self.database.clone(), state, &options, 0)
@@ -193,7 +195,7 @@ struct OwnView {
 
 impl SessionView for OwnView {
     fn format_settings(&self) -> Result<Arc<FormatSettings>> {
-        self.state.settings.for_formats()
+        self.state.for_formats()
     }
 
     fn user_path(&self, written: &str) -> Result<String> {

@@ -3,6 +3,7 @@
 use crate::replacement_scan::ReplacementScan;
 use chalet_exec::control::OnProgress;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Asked between blocks whether the statement should stop; on the thread that runs it.
 pub type Interrupt = Box<dyn Fn() -> bool + Send + Sync>;
@@ -26,4 +27,6 @@ pub struct RunOptions {
     /// Settings of these statements only.
     pub settings: Vec<(String, String)>,
     pub on_progress: Option<OnProgress>,
+    /// Set when another statement kills these: for who waits for something else than the engine.
+    pub killed: Option<Arc<AtomicBool>>,
 }

@@ -2,6 +2,9 @@
 
 use crate::file_access::FileAccess;
 use crate::settings::Settings;
+use chalet_base::Result;
+use chalet_formats::FormatSettings;
+use chalet_formats::settings::Paths;
 use chalet_memory::Tracker;
 use chalet_storage::Entry;
 use std::collections::BTreeMap;
@@ -23,6 +26,11 @@ impl Default for Identity {
 }
 
 impl Identity {
+    /// What works for a user, or for whoever has defined something, without being asked by a statement: it reads no files.
+    pub(crate) fn of_user(user: Arc<str>) -> Identity {
+        Identity { user, files: FileAccess::Nothing }
+    }
+
     /// Does a client of a server ask, not the program that embeds the engine?
     pub(crate) fn is_of_client(&self) -> bool {
         self.files != FileAccess::All
@@ -52,6 +60,19 @@ impl SessionState {
             memory: Arc::new(Tracker::of_user()),
             identity,
         }
+    }
+}
+
+impl SessionState {
+    /// Settings of formats; the paths in them are those of the user.
+    pub fn for_formats(&self) -> Result<Arc<FormatSettings>> {
+        let mut formats = self.settings.for_formats()?;
+        if self.identity.is_of_client() {
+            let identity = self.identity.clone();
+            let rule = move |path: &str| Ok(identity.files.path(path, &identity.user)?.into_owned());
+            Arc::make_mut(&mut formats).paths = Paths::new(rule);
+        }
+        Ok(formats)
     }
 }
 

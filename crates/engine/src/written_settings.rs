@@ -2,7 +2,7 @@
 
 use crate::query_context::QueryContext;
 use crate::settings::{self, Settings, merge_tree};
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
 use chalet_syntax::ast::{self, StatementKind};
@@ -51,7 +51,30 @@ pub(crate) fn of_statement<'a>(
     for setting in written {
         apply(setting, &mut settings, ctx)?;
     }
+    check_change(&ctx.state.settings, &ctx.state.settings, &settings)?;
     Ok(Cow::Owned(ctx.with_settings(settings)?))
+}
+
+/// Fails where settings are changed that may not be changed: `current` are those that hold, whatever a statement writes behind SETTINGS.
+pub(crate) fn check_change(current: &Settings, before: &Settings, after: &Settings) -> Result<()> {
+    let level = current.number("readonly").unwrap_or(0);
+    let forbids_ddl = current.flag("allow_ddl") == Some(false);
+    if level == 0 && !forbids_ddl {
+        return Ok(());
+    }
+    for name in before.differing(after) {
+        ensure!(
+            level == 0 || level != 1 && name != "readonly",
+            READONLY,
+            "Cannot modify '{name}' setting in readonly mode"
+        );
+        ensure!(
+            !forbids_ddl || name != "allow_ddl",
+            QUERY_IS_PROHIBITED,
+            "Cannot modify 'allow_ddl' setting when DDL queries are prohibited for the user"
+        );
+    }
+    Ok(())
 }
 
 /// Settings behind ENGINE that are not about the table: those of the session, which hold for the statement.

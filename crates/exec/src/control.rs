@@ -58,6 +58,8 @@ pub struct QueryControl {
     pub limits: Limits,
     started: Instant,
     cancelled: AtomicBool,
+    /// Another statement has killed it; its host may look at it, too.
+    killed: Arc<AtomicBool>,
     /// Rows were asked for.
     begun: AtomicBool,
     /// Reading stopped early because a limit with `break` was reached.
@@ -97,6 +99,7 @@ impl QueryControl {
             limits,
             started: Instant::now(),
             cancelled: AtomicBool::new(false),
+            killed: Arc::default(),
             begun: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
             memory,
@@ -117,6 +120,17 @@ impl QueryControl {
     pub fn with_progress(mut self, on_progress: Option<OnProgress>) -> Self {
         self.on_progress = on_progress;
         self
+    }
+
+    /// The same, with what is set when it is killed.
+    pub fn with_killed(mut self, killed: Arc<AtomicBool>) -> Self {
+        self.killed = killed;
+        self
+    }
+
+    /// What is set when it is killed.
+    pub fn killed(&self) -> &Arc<AtomicBool> {
+        &self.killed
     }
 
     /// What has been read so far.
@@ -165,6 +179,12 @@ impl QueryControl {
     /// Stops the query at the next block boundary.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
+    }
+
+    /// Stops the query for another one that says so.
+    pub fn kill(&self) {
+        self.killed.store(true, Relaxed);
+        self.cancel();
     }
 
     /// Has somebody cancelled the query?

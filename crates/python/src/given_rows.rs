@@ -6,6 +6,7 @@
 use crate::collector;
 use crate::error::ProgrammingError;
 use crate::from_objects::{Converter, Misfit};
+use crate::given_kinds;
 use crate::objects::Session;
 use chalet_base::{Result, err};
 use chalet_columns::{Block, Builder, Column};
@@ -80,6 +81,14 @@ fn one(
     let plain = ty.without_low_cardinality();
     // NULL is for the engine to judge: it may stand for the column's default.
     let open = if plain.can_be_nullable() { plain.clone().nullable() } else { plain.clone() };
+    if plain.is_of_several_types() {
+        let cells = rows.iter().enumerate().map(|(number, row)| cell_of(&row, key, at, n_columns, number));
+        let cells = cells.collect::<PyResult<Vec<_>>>()?;
+        let text_of = rows.py().import("chalet._params")?.getattr("plain")?;
+        if let Some(column) = given_kinds::column(&cells, plain, session, &text_of)? {
+            return Ok((plain.clone(), column));
+        }
+    }
     let converter = Converter::of_rows(&open, session);
     let mut out = Builder::new(&open);
     for (number, row) in rows.iter().enumerate() {
@@ -111,7 +120,10 @@ fn texts(
     typed_as: &DataType,
 ) -> PyResult<(DataType, Column)> {
     let py = rows.py();
-    let text_of = py.import("chalet._params")?.getattr("plain")?;
+    let words = py.import("chalet._params")?;
+    // Objects of JSON are written as such; in arrays of them as texts.
+    let depth = depth_of_json(typed_as);
+    let text_of = words.getattr(if depth.is_some() { "json_text" } else { "plain" })?;
     let ty = DataType::String.nullable();
     let mut out = Builder::new(&ty);
     let session = Session { zone: TimeZone::utc() };
@@ -122,6 +134,8 @@ fn texts(
             cell
         } else if let Err(Misfit::Failed(error)) = typed.push(&mut Builder::new(typed_as), &cell) {
             return Err(error);
+        } else if let Some(depth) = depth {
+            text_of.call1((cell, depth))?
         } else {
             text_of.call1((cell,))?
         };
@@ -130,6 +144,15 @@ fn texts(
         }
     }
     Ok((ty, Column::Flat(out.finish())))
+}
+
+/// In how many arrays JSON is, if it is that.
+fn depth_of_json(ty: &DataType) -> Option<usize> {
+    match ty.bare() {
+        DataType::Json(_) => Some(0),
+        DataType::Array(element) => depth_of_json(element).map(|depth| depth + 1),
+        _ => None,
+    }
 }
 
 fn cell_of<'py>(

@@ -10,7 +10,7 @@
 //! - [`background`]: threads that are inside of the engine, and their end before the interpreter's
 //! - [`interrupt_throttle`]: checks for an interrupt between calls
 //! - [`pipe`]: what lies between two threads
-//! - [`given_rows`]: rows of Python objects as a block
+//! - [`given_rows`]: rows of Python objects as a block; [`given_kinds`]: those for columns of any type
 //! - [`from_objects`]: Python objects as values of columns
 //! - [`functions`]: Python functions as functions of SQL
 //! - [`watch`]: how a query is stopped from outside
@@ -51,6 +51,7 @@ mod frame;
 mod from_objects;
 mod functions;
 mod given_frame;
+mod given_kinds;
 mod given_rows;
 mod inserter;
 mod interrupt_throttle;

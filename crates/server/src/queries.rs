@@ -2,6 +2,7 @@
 
 use chalet_base::{Result, ensure};
 use chalet_client::Stream;
+use chalet_client::channel::Watch;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -65,6 +66,26 @@ impl Queries {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.queries.running().remove(&self.id);
+    }
+}
+
+/// How long a statement that was stopped waits for a client that reads nothing, before the rest of what it was writing is given up.
+/// One that reads is told the reason behind it.
+pub const GRACE: Duration = Duration::from_secs(1);
+
+impl Running<'_> {
+    /// Fails when the statement is not to wait for its client any longer.
+    pub fn watch(&self) -> Watch {
+        let is_cancelled = self.is_cancelled.clone();
+        let noticed = Mutex::new(None);
+        Arc::new(move || {
+            if is_cancelled.load(Relaxed) {
+                let mut noticed = noticed.lock().unwrap_or_else(PoisonError::into_inner);
+                let since = noticed.get_or_insert_with(Instant::now);
+                ensure!(since.elapsed() < GRACE, QUERY_WAS_CANCELLED, "Query was cancelled");
+            }
+            Ok(())
+        })
     }
 }
 

@@ -5,6 +5,7 @@ use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::users::{User, Users};
 use chalet_base::{Result, bail};
+use chalet_engine::settings::find;
 use chalet_engine::{Database, RunOptions, Session};
 
 pub struct Shared {
@@ -36,8 +37,15 @@ impl Shared {
 
 /// Fails where a request sets what its user may not set.
 pub fn check_settings(settings: &[(String, String)], user: &User) -> Result<()> {
-    let is_forbidden = |name: &str| user.readonly == 1 || (user.readonly > 0 && name == "readonly");
-    match settings.iter().find(|(name, _)| is_forbidden(name)) {
+    // What a setting is anyway is no change: clients say it.
+    let is_same = |name: &str, value: &str| match name {
+        "readonly" => value == user.readonly.to_string(),
+        name => find(name).is_some_and(|known| known.default == value),
+    };
+    let is_forbidden = |name: &str, value: &str| {
+        (user.readonly == 1 || user.readonly > 0 && name == "readonly") && !is_same(name, value)
+    };
+    match settings.iter().find(|(name, value)| is_forbidden(name, value)) {
         Some((name, _)) => bail!(READONLY, "Cannot modify '{name}' setting in readonly mode"),
         None => Ok(()),
     }

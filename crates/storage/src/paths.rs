@@ -35,6 +35,13 @@ pub fn expand(path: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Could a pattern mean a folder above one that it names? Files are looked for by what is between two slashes, and a pattern that begins
+/// with a dot finds the folder above, too.
+pub fn climbs(path: &str) -> Result<bool> {
+    let climbs = |part: &str| part == ".." || part.starts_with('.') && part.contains(['*', '?', '[']);
+    Ok(alternatives(path)?.iter().any(|path| path.split('/').any(climbs)))
+}
+
 /// Braces resolved, from the left.
 fn alternatives(path: &str) -> Result<Vec<String>> {
     let mut done: Vec<String> = Vec::new();
@@ -82,5 +89,15 @@ mod tests {
         all.sort();
         assert_eq!(all, ["a1/x.csv", "a1/y.csv", "a2/x.csv", "a2/y.csv", "a3/x.csv", "a3/y.csv"]);
         assert_eq!(super::choices("08..10"), ["08", "09", "10"]);
+    }
+
+    #[test]
+    fn patterns_that_climb() {
+        for path in ["{..,a}/x", "{a,b/..}/x", "a/.*/x", "a/.?", "{.,a}{.,b}/x", ".[.]/x"] {
+            assert!(super::climbs(path).unwrap(), "{path}");
+        }
+        for path in ["a/*.csv", "{1..3}/x", "a..b/x", ".hidden/x", "**/x", "x.?"] {
+            assert!(!super::climbs(path).unwrap(), "{path}");
+        }
     }
 }

@@ -54,14 +54,16 @@ pub struct Refreshed {
     /// What the next refresh is counted from, in seconds since 1970-01-01 UTC: when the last began or ended whose rows it has.
     /// `None`: it has not been filled yet.
     pub last: Option<i64>,
+    /// The user of a server who has made it, or its query, and with whose rights it is filled; none for the program's own.
+    pub definer: Option<Arc<str>>,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Refreshed {
     /// A view that was not there before.
-    pub fn new(clause: String, last: Option<i64>) -> Refreshed {
-        Refreshed { clause, id: NEXT_ID.fetch_add(1, Relaxed), last }
+    pub fn new(clause: String, last: Option<i64>, definer: Option<Arc<str>>) -> Refreshed {
+        Refreshed { clause, id: NEXT_ID.fetch_add(1, Relaxed), last, definer }
     }
 }
 

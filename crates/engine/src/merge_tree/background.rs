@@ -111,8 +111,8 @@ fn work(job: &Job) -> Result<()> {
         let Some(parts) = job.parts.upgrade() else { return Ok(()) };
         let table = MergeTree::of(job.definition.clone(), parts);
         let Some((choice, _claim)) = table.choose_merge()? else { return Ok(()) };
-        // Keys need functions, and no tables.
-        let mut state = SessionState::new(Identity::default());
+        // Keys need functions, and neither tables nor files.
+        let mut state = SessionState::new(Identity::of_user("default".into()));
         state.settings.set("max_threads", "1")?;
         let ctx = QueryContext::new(Database::default(), state, &RunOptions::default(), 0)?;
         let _charged = chalet_memory::thread::enter(&ctx.control.memory);

@@ -40,7 +40,7 @@ impl PartDefaults {
         if let Some(made) = self.ctx.get() {
             return Ok(made);
         }
-        let mut state = SessionState::new(Identity::default());
+        let mut state = SessionState::new(Identity::of_user("default".into()));
         state.settings = self.settings.clone();
         let made = QueryContext::new(Database::default(), state, &RunOptions::default(), 0)?;
         Ok(self.ctx.get_or_init(|| made))

@@ -69,6 +69,14 @@ impl Settings {
         self.changed.iter().map(|(name, text)| (*name, text.as_str()))
     }
 
+    /// The names of settings whose values are others there.
+    pub(crate) fn differing<'a>(&'a self, other: &'a Settings) -> impl Iterator<Item = &'static str> + 'a {
+        let names = self.changed.keys().chain(other.changed.keys()).copied();
+        let value =
+            |settings: &Settings, name| settings.get(name).map(|text| number_of_auto(&text).to_owned());
+        names.filter(move |name| value(self, name) != value(other, name))
+    }
+
     /// The text of a changed setting.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.changed.get(name).map(String::as_str)

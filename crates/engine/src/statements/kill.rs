@@ -41,7 +41,7 @@ pub(super) fn query(
                 (KillMode::Sync, _) | (KillMode::Async, true) => "finished",
             };
             if !matches!(mode, KillMode::Test) {
-                running.iter().for_each(|control| control.cancel());
+                running.iter().for_each(|control| control.kill());
                 cancelled.extend(running);
             }
             values.insert(0, Value::from(status));

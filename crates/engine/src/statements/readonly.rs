@@ -2,7 +2,7 @@
 
 use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
-use chalet_syntax::ast::{InsertTarget, ObjectName, SetStatement, Statement, StatementKind};
+use chalet_syntax::ast::{InsertTarget, ObjectName, Statement, StatementKind};
 
 /// Statements that change nothing and answer with rows.
 pub(crate) fn gives_rows(kind: &StatementKind) -> bool {
@@ -15,13 +15,6 @@ fn check_ddl(kind: &StatementKind, ctx: &QueryContext) -> Result<()> {
     use StatementKind::*;
     if ctx.state.settings.flag("allow_ddl") != Some(false) {
         return Ok(());
-    }
-    if let Set(SetStatement::Settings(list)) = kind {
-        ensure!(
-            !list.iter().any(|setting| setting.name.name == "allow_ddl"),
-            QUERY_IS_PROHIBITED,
-            "Cannot modify 'allow_ddl' setting when DDL queries are prohibited for the user"
-        );
     }
     let defines = match kind {
         CreateTable(_)
@@ -52,13 +45,6 @@ pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
     check_ddl(&statement.kind, ctx)?;
     let level = ctx.state.settings.number("readonly").unwrap_or(0);
     if level == 0 {
-        return Ok(());
-    }
-    if let StatementKind::Set(SetStatement::Settings(list)) = &statement.kind {
-        let forbidden = |name: &str| !name.starts_with("param_") && (level == 1 || name == "readonly");
-        let first = list.iter().find(|setting| forbidden(&setting.name.name));
-        let name = first.map_or("", |setting| &setting.name.name);
-        ensure!(first.is_none(), READONLY, "Cannot modify '{name}' setting in readonly mode");
         return Ok(());
     }
     let reads = gives_rows(&statement.kind)

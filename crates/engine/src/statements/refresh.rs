@@ -38,9 +38,9 @@ struct Found {
 }
 
 impl Found {
-    fn find(id: u64, ctx: &QueryContext) -> Option<Found> {
+    fn find(id: u64, database: &Database) -> Option<Found> {
         let is_it = |entry: &Entry| view_of(entry).is_some_and(|(_, known)| known.id == id);
-        let ((database, name), entry) = ctx.database.shared.catalog.matching(is_it).pop()?;
+        let ((database, name), entry) = database.shared.catalog.matching(is_it).pop()?;
         Some(Found { database, name, entry })
     }
 
@@ -78,12 +78,15 @@ fn fill(job: &Job) -> Result<Counts> {
     let cancel = job.cancel.clone();
     let options =
         RunOptions { interrupt: Some(Arc::new(move || cancel.load(Relaxed))), ..RunOptions::default() };
-    let state = SessionState::new(Identity::default());
+    let Some(found) = Found::find(job.id, &job.database) else { return Ok(Counts::default()) };
+    let Some((view, known)) = view_of(&found.entry) else { return Ok(Counts::default()) };
+    let state = SessionState::new(match &known.definer {
+        Some(user) => Identity::of_user(user.clone()),
+        None => Identity::default(),
+    });
     let ctx = &QueryContext::new(job.database.clone(), state, &options, 0)?;
     let _ = job.control.set(ctx.control.clone());
     let _charged = chalet_memory::thread::enter(&ctx.control.memory);
-    let Some(found) = Found::find(job.id, ctx) else { return Ok(Counts::default()) };
-    let Some((view, known)) = view_of(&found.entry) else { return Ok(Counts::default()) };
     let schedule = Schedule::parse(&known.clause, &found.database)?;
     let (made, (written_rows, written_bytes)) = match (&view.target, schedule.append) {
         (ViewTarget::Inner(table), true) => {
@@ -186,7 +189,8 @@ fn publish(id: u64, made: Made, last: Millis, ctx: &QueryContext) -> Result<()> 
     }
     for _ in 0..ATTEMPTS {
         // A view that is gone needs no rows.
-        let Some(view) = Found::find(id, ctx).and_then(|found| found.filled(inner.as_ref(), last)) else {
+        let Some(view) = Found::find(id, &ctx.database).and_then(|found| found.filled(inner.as_ref(), last))
+        else {
             return Ok(());
         };
         replaced.push(view);

@@ -3,7 +3,7 @@
 use crate::query_context::QueryContext;
 use crate::session_state::{SessionChange, SessionState};
 use crate::system::names::is_system;
-use crate::written_settings::{apply, setting_text};
+use crate::written_settings::{apply, check_change, setting_text};
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
 use chalet_syntax::ast;
@@ -21,6 +21,7 @@ pub(crate) fn run(set: &ast::SetStatement, ctx: &QueryContext, own: &SessionStat
                     None => apply(setting, &mut settings, ctx)?,
                 }
             }
+            check_change(&ctx.state.settings, &own.settings, &settings)?;
             Ok(SessionChange::Settings(settings, params))
         }
         ast::SetStatement::Role(text) => set_role(text, own),

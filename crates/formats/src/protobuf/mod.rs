@@ -57,7 +57,7 @@ fn given(settings: &FormatSettings) -> Result<Option<(Schema, usize)>> {
                 true => path.to_string(),
                 false => format!("{path}.proto"),
             };
-            text = read(Path::new(&file), &file)?;
+            text = read(&file, &file, settings)?;
             folder = Path::new(&file).parent().map(Path::to_path_buf).unwrap_or_default();
             message = name;
         }
@@ -75,15 +75,16 @@ fn given(settings: &FormatSettings) -> Result<Option<(Schema, usize)>> {
             "Source '{other}' of a format schema is not supported: it is 'file' or 'string'"
         ),
     }
-    let schema = parse::parse(&text, &file, &|name| read(&folder.join(name), name))?;
+    let schema =
+        parse::parse(&text, &file, &|name| read(&folder.join(name).to_string_lossy(), name, settings))?;
     let Some(found) = schema.message(&message).filter(|_| !message.is_empty()) else {
         bail!(BAD_ARGUMENTS, "Could not find a message named '{message}' in the schema file '{file}'");
     };
     Ok(Some((schema, found)))
 }
 
-fn read(path: &Path, name: &str) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| {
+fn read(path: &str, name: &str, settings: &FormatSettings) -> Result<String> {
+    std::fs::read_to_string(settings.paths.resolve(path)?).map_err(|e| {
         err!(
             CANNOT_PARSE_PROTOBUF_SCHEMA,
             "Cannot parse '{name}' file, found an error at line -1, column 0, File not found: {e}"
@@ -116,9 +117,10 @@ fn given_or_made(
     }
     let text = from_columns::schema_text(columns)?;
     if is_output && !settings.output_format_schema.is_empty() {
-        std::fs::write(&settings.output_format_schema, &text).map_err(crate::output::cannot_write)?;
+        let path = settings.paths.resolve(&settings.output_format_schema)?;
+        std::fs::write(path, &text).map_err(crate::output::cannot_write)?;
     }
-    Ok((parse::parse(&text, "schema of the columns", &|name| read(Path::new(name), name))?, 0))
+    Ok((parse::parse(&text, "schema of the columns", &|name| read(name, name, settings))?, 0))
 }
 
 impl Protobuf {

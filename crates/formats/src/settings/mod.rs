@@ -1,9 +1,11 @@
 //! `FormatSettings`: one field per format setting of the kernel, under its name and with its default.
 
 mod list;
+mod paths;
 mod values;
 
 pub use list::FormatSettings;
+pub use paths::Paths;
 pub use values::*;
 
 /// One row of `system.settings`.
@@ -23,11 +25,13 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq)]
         pub struct FormatSettings {
             $(pub $name: $kind,)*
+            /// What the paths mean that some of them name.
+            pub paths: Paths,
         }
 
         impl Default for FormatSettings {
             fn default() -> Self {
-                FormatSettings { $($name: $default,)* }
+                FormatSettings { $($name: $default,)* paths: Paths::default() }
             }
         }
 

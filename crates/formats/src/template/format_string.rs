@@ -1,7 +1,7 @@
 //! Format strings of Template: text with `${column:Escaping}` in it.
 
 use crate::positional::shown;
-use crate::settings::{EscapingRule, SettingValue};
+use crate::settings::{EscapingRule, Paths, SettingValue};
 use chalet_base::{Error, Result, ensure, err};
 
 /// One place of a value.
@@ -103,7 +103,7 @@ impl FormatString {
 }
 
 /// The text of a format: as a setting gives it, or in the file that another setting names.
-pub fn source(text: &str, file: &str) -> Result<Option<String>> {
+pub fn source(text: &str, file: &str, paths: &Paths) -> Result<Option<String>> {
     if file.is_empty() {
         return Ok((!text.is_empty()).then(|| text.to_string()));
     }
@@ -112,7 +112,7 @@ pub fn source(text: &str, file: &str) -> Result<Option<String>> {
         INVALID_TEMPLATE_FORMAT,
         "Expected either a format string or the name of a file with one, but not both"
     );
-    let text = std::fs::read_to_string(file).map_err(|e| match e.kind() {
+    let text = std::fs::read_to_string(paths.resolve(file)?).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "Cannot open file {file}: {e}"),
         _ => err!(CANNOT_OPEN_FILE, "Cannot open file {file}: {e}"),
     })?;

@@ -32,7 +32,7 @@ impl Layout {
         ignore_spaces: bool,
         column: impl Fn(&str) -> Result<Option<usize>>,
     ) -> Result<Layout> {
-        let text = source("", &settings.format_template_row)?.ok_or_else(|| {
+        let text = source("", &settings.format_template_row, &settings.paths)?.ok_or_else(|| {
             err!(
                 BAD_ARGUMENTS,
                 "The format Template requires a schema. The corresponding setting should be set"
@@ -49,7 +49,7 @@ impl Layout {
                 );
             }
         }
-        let text = source("", &settings.format_template_resultset)?;
+        let text = source("", &settings.format_template_resultset, &settings.paths)?;
         let text = text.unwrap_or_else(|| "${data}".to_string());
         let result = FormatString::parse(&text, |name| Ok((name == "data").then_some(0)))?;
         if result.parts.iter().any(|part| part.column.is_none() && !part.name.is_empty()) {

@@ -44,7 +44,8 @@ impl TemplateLayout {
                 )
             })
         };
-        let text = source(&s.format_template_row_format, &s.format_template_row)?.unwrap_or_default();
+        let text =
+            source(&s.format_template_row_format, &s.format_template_row, &s.paths)?.unwrap_or_default();
         let row = FormatString::parse(&text, column)?;
         if row.parts.is_empty() {
             return Err(row.invalid("No columns specified"));
@@ -52,7 +53,7 @@ impl TemplateLayout {
         if row.parts.iter().any(|part| part.rule == EscapingRule::None || part.column.is_none()) {
             return Err(row.invalid("Serialization type for file column is not specified"));
         }
-        let text = source(&s.format_template_resultset_format, &s.format_template_resultset)?;
+        let text = source(&s.format_template_resultset_format, &s.format_template_resultset, &s.paths)?;
         let text = text.unwrap_or_else(|| "${data}".to_string());
         let result = FormatString::parse(&text, |name| {
             let part = PARTS.iter().position(|part| *part == name);

@@ -1,24 +1,20 @@
 //! One request after the other over one connection.
 
-use super::input::{Body, Input, is_timeout};
+use super::input::{Body, Input, is_timeout, linger};
 use super::request::Request;
 use super::response::Response;
-use super::{pages, query};
+use super::{outgoing, pages, query};
 use crate::shared::Shared;
 use crate::users::is_of_this_machine;
 use chalet_client::Stream;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// A client that takes nothing of a response for so long is given up.
-const WRITE_TIME: Duration = Duration::from_secs(300);
 
 /// Answers a client until one of both ends the connection.
 pub fn serve(socket: Stream, shared: &Arc<Shared>) {
     let Ok(receiving) = socket.try_clone() else { return };
-    if socket.tcp().set_write_timeout(Some(WRITE_TIME)).is_err() {
+    if outgoing::prepare(&socket).is_err() {
         return;
     }
     let input = Arc::new(Mutex::new(Input::new(receiving)));
@@ -29,7 +25,7 @@ pub fn serve(socket: Stream, shared: &Arc<Shared>) {
             Ok(None) => return,
             Err(e) => {
                 refuse(&socket, &e);
-                return;
+                break;
             }
         };
         if shared.connections.is_ending() {
@@ -37,9 +33,10 @@ pub fn serve(socket: Stream, shared: &Arc<Shared>) {
         }
         let stays = answer(&request, Body::of(&input), &socket, shared);
         if !stays || !input.lock().unwrap_or_else(PoisonError::into_inner).skip_body() {
-            return;
+            break;
         }
     }
+    linger(socket.tcp(), &|| shared.connections.is_ending());
 }
 
 fn answer(request: &Request, body: Body, socket: &Stream, shared: &Shared) -> bool {

@@ -2,7 +2,9 @@
 
 use super::request::Request;
 use chalet_client::Stream;
+use chalet_client::channel::MOMENT;
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,8 +18,9 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 const BODY_TIME: Duration = Duration::from_secs(300);
 /// Bytes of a body that nobody reads are read so far, to use the connection again.
 const MAX_SKIPPED: u64 = 4 << 20;
-/// Bytes that one read asks for.
+/// Bytes that one read asks for; the first of a head, for which it waits, for fewer.
 const READ: usize = 64 << 10;
+const FIRST_READ: usize = 4 << 10;
 /// Bytes of the line before a chunk, and of all trailers.
 const MAX_LINE: usize = 8 << 10;
 
@@ -53,6 +56,10 @@ impl Input {
     pub fn head(&mut self) -> io::Result<Option<Request>> {
         self.window.drain(..self.at);
         self.at = 0;
+        if self.window.is_empty() {
+            // A connection that waits takes little.
+            self.window = Vec::new();
+        }
         let mut searched = 0;
         let mut since = None;
         let end = loop {
@@ -67,7 +74,8 @@ impl Input {
                 since.get_or_insert_with(Instant::now);
             }
             let left = since.map_or(IDLE, |since| HEAD_TIME.saturating_sub(since.elapsed()));
-            match self.fill(left) {
+            let room = if self.window.is_empty() { FIRST_READ } else { READ };
+            match self.fill(left, room) {
                 Ok(0) if self.window.is_empty() => return Ok(None),
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(_) => {}
@@ -83,10 +91,10 @@ impl Input {
     }
 
     /// Reads what arrives, waiting no longer than this.
-    fn fill(&mut self, patience: Duration) -> io::Result<usize> {
+    fn fill(&mut self, patience: Duration, room: usize) -> io::Result<usize> {
         self.socket.tcp().set_read_timeout(Some(patience.max(Duration::from_millis(1))))?;
         let held = self.window.len();
-        self.window.resize(held + READ, 0);
+        self.window.resize(held + room, 0);
         let read = loop {
             match self.socket.read(&mut self.window[held..]) {
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
@@ -105,9 +113,10 @@ impl Input {
         self.window.clear();
         self.at = 0;
         if std::mem::take(&mut self.is_awaited) {
+            // There is room for it: what came before was answered.
             self.socket.write_all(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        match self.fill(BODY_TIME)? {
+        match self.fill(BODY_TIME, READ)? {
             0 => Err(io::Error::new(ErrorKind::UnexpectedEof, "the connection was closed amid the body")),
             _ => Ok(()),
         }
@@ -213,6 +222,31 @@ impl Input {
             }
         }
         false
+    }
+}
+
+/// How long what a client goes on to send is taken, once the connection is at its end, and how long it may be silent meanwhile.
+const LINGER: Duration = Duration::from_secs(30);
+const SILENCE: Duration = Duration::from_secs(2);
+
+/// Ends a connection over which a client may still be sending: it says that nothing more comes, and takes what arrives until the client
+/// ends too. Closed at once, the connection would be reset, and the client lose the answer that it has not read yet.
+pub fn linger(socket: &TcpStream, is_ending: &dyn Fn() -> bool) {
+    let until = Instant::now() + LINGER;
+    let mut silent_since = Instant::now();
+    let mut room = vec![0; READ];
+    let is_set = socket.shutdown(Shutdown::Write).and_then(|()| socket.set_read_timeout(Some(MOMENT)));
+    if is_set.is_err() {
+        return;
+    }
+    let mut socket = socket;
+    while Instant::now() < until && silent_since.elapsed() < SILENCE && !is_ending() {
+        match socket.read(&mut room) {
+            Ok(0) => return,
+            Ok(_) => silent_since = Instant::now(),
+            Err(e) if is_timeout(&e) || e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
     }
 }
 

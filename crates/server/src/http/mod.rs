@@ -5,6 +5,7 @@
 //! - [`input`]: what arrives over a socket: heads and bodies
 //! - [`multipart`]: tables that come along, as parts of a form
 //! - [`status`]: the status that an error has
+//! - [`outgoing`]: bytes on their way to a client
 //! - [`response`]: what is answered, held back until it is known to begin well
 //! - [`result`]: rows as bytes of a format, compressed, as a response
 //! - [`query`]: a request that runs a statement
@@ -14,6 +15,7 @@
 mod conversation;
 mod input;
 mod multipart;
+mod outgoing;
 mod pages;
 mod query;
 mod request;

@@ -127,6 +127,7 @@ fn answered(
         response.set("X-ClickHouse-Query-Id", &running.id);
         response.set("X-ClickHouse-Timezone", &shared.time_zone);
         response.tally = Some(tally.clone());
+        response.set_watch(Some(running.watch()));
         if request.flag("wait_end_of_query") || request.flag("http_wait_end_of_query") {
             response.hold_all();
         }
@@ -183,6 +184,7 @@ fn answered(
         settings,
         query_id: Some(running.id.clone()),
         interrupt: Some(interrupt(&running, client)),
+        killed: Some(running.is_cancelled.clone()),
         on_progress: Some(Arc::new(move |progress| told.on_progress(&progress))),
         ..RunOptions::default()
     };

@@ -30,15 +30,25 @@ impl Request {
         else {
             return Err(invalid("incomplete head".into()));
         };
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let headers = parsed.headers.iter().map(|header| {
             (header.name.to_ascii_lowercase(), String::from_utf8_lossy(header.value).trim().to_owned())
         });
+        let mut headers: Vec<(String, String)> = headers.collect();
+        let mut target = target;
+        // As proxies are asked: the host stands in the target, and counts.
+        if let Some(rest) = target.strip_prefix("http://").or_else(|| target.strip_prefix("https://")) {
+            let (host, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+            headers.retain(|(name, _)| name != "host");
+            headers.push(("host".to_owned(), host.to_owned()));
+            target = path;
+        }
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let path = if path.is_empty() { "/" } else { path };
         Ok(Request {
             method: method.to_owned(),
             path: url::decoded(path),
             parameters: url::pairs(query),
-            headers: headers.collect(),
+            headers,
             is_old: parsed.version == Some(0),
         })
     }

@@ -1,10 +1,12 @@
 //! What is answered. Its beginning is held back: an error before it goes out has a status, one after it ends the body early.
 
 use super::input::IDLE;
+use super::outgoing::Outgoing;
 use super::status::{of_error, reason};
 use crate::tally::Tally;
 use chalet_base::Error;
 use chalet_client::Stream;
+use chalet_client::channel::Watch;
 use chalet_formats::Sink;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +16,7 @@ const HELD: usize = 1 << 20;
 
 /// One response.
 pub struct Response {
-    socket: Stream,
+    outgoing: Outgoing,
     pub status: u16,
     headers: Vec<(&'static str, String)>,
     held: Vec<u8>,
@@ -32,7 +34,7 @@ pub struct Response {
 impl Response {
     pub fn new(socket: Stream) -> Response {
         Response {
-            socket,
+            outgoing: Outgoing::new(socket),
             status: 200,
             headers: Vec::new(),
             held: Vec::new(),
@@ -55,6 +57,11 @@ impl Response {
     /// Holds everything back until the end.
     pub fn hold_all(&mut self) {
         self.most_held = usize::MAX;
+    }
+
+    /// From now on this is asked while the client reads nothing.
+    pub fn set_watch(&mut self, watch: Option<Watch>) {
+        self.outgoing.set_watch(watch);
     }
 
     /// Is it too late for another status?
@@ -85,11 +92,11 @@ impl Response {
             return Ok(());
         }
         if !self.has_chunks {
-            return self.socket.write_all(bytes);
+            return self.outgoing.send(bytes);
         }
-        write!(self.socket, "{:x}\r\n", bytes.len())?;
-        self.socket.write_all(bytes)?;
-        self.socket.write_all(b"\r\n")
+        self.outgoing.send(format!("{:x}\r\n", bytes.len()).as_bytes())?;
+        self.outgoing.send(bytes)?;
+        self.outgoing.send(b"\r\n")
     }
 
     fn send_head(&mut self, framing: Option<(&'static str, String)>) -> io::Result<()> {
@@ -113,22 +120,18 @@ impl Response {
             put("X-ClickHouse-Summary", &tally.to_json());
         }
         head.push_str("\r\n");
-        self.socket.write_all(head.as_bytes())
+        self.outgoing.send(head.as_bytes())
     }
 
     /// Ends a response that is whole.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.is_sent {
-            return if self.has_chunks && self.has_body {
-                self.socket.write_all(b"0\r\n\r\n")
-            } else {
-                Ok(())
-            };
+            return if self.has_chunks && self.has_body { self.outgoing.send(b"0\r\n\r\n") } else { Ok(()) };
         }
         self.is_sent = true;
         let held = std::mem::take(&mut self.held);
         self.send_head(Some(("Content-Length", held.len().to_string())))?;
-        if self.has_body { self.socket.write_all(&held) } else { Ok(()) }
+        if self.has_body { self.outgoing.send(&held) } else { Ok(()) }
     }
 
     /// Answers with an error alone.

@@ -47,25 +47,24 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
         settings,
         query_id: Some(running.id.clone()),
         interrupt: Some(Arc::new(move || is_cancelled.load(Relaxed) || stopped.has_stopped())),
+        killed: Some(running.is_cancelled.clone()),
         on_progress: Some(Arc::new(move |progress| {
             let (wire, told) = &on_progress;
             // As the kernel: of the rows that clients send they are told block by block.
             if takes {
                 return;
             }
+            // While rows are written, which may take long, nobody waits to tell of the progress: it is told with the next news.
+            let Some(mut wire) = wire.try_lock() else { return };
             let news = told.lock().unwrap_or_else(PoisonError::into_inner).news(&progress);
             // Where the client is gone, the query ends by itself.
-            let _ = wire.lock().send(&Packet::Progress(news));
+            let _ = wire.send(&Packet::Progress(news));
         })),
         ..RunOptions::default()
     };
     let counted = Arc::new(Mutex::new(Profile::default()));
-    // A client that reads nothing does not keep the server from its end.
-    let is_cancelled = running.is_cancelled.clone();
-    wire.lock().channel.set_watch(Some(Arc::new(move || {
-        ensure!(!is_cancelled.load(Relaxed), QUERY_WAS_CANCELLED, "Query was cancelled");
-        Ok(())
-    })));
+    // A client that reads nothing keeps neither the server from its end nor KILL from the query.
+    wire.lock().channel.set_watch(Some(running.watch()));
     let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted));
     wire.lock().channel.set_watch(None);
     let summary = summary?;

@@ -103,13 +103,18 @@ impl SharedWire {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// None while somebody else reads or writes.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, Wire>> {
+        match self.0.try_lock() {
+            Ok(wire) => Some(wire),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Should the query stop? Waits for nobody: who writes rows hears it from the socket.
     pub fn has_stopped(&self) -> bool {
-        let mut wire = match self.0.try_lock() {
-            Ok(wire) => wire,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
+        let Some(mut wire) = self.try_lock() else { return false };
         wire.look();
         wire.is_cancelled || wire.is_broken
     }

@@ -6,7 +6,7 @@ use chalet_client::Method;
 use chalet_client::compression::{FrameReader, FrameWriter};
 use chalet_engine::{Database, FileAccess};
 use chalet_formats::Compression;
-use chalet_server::User;
+use chalet_server::{Server, User};
 use std::io::{Cursor, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
@@ -275,4 +275,69 @@ fn damaged_requests() {
     let mut client = Client::of(&server);
     client.send(&[b"GET /?query=", &vec![b'x'; (1 << 20) + 1][..]].concat());
     assert_eq!(client.answer().status, 431);
+}
+
+/// A client that asks for rows without end and reads none, once the server waits for it to.
+fn unread(server: &Server) -> Client {
+    let mut client = Client::of(server);
+    client.send(b"GET /?query=SELECT+number+FROM+numbers(1000000000000)&query_id=unread HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    wait_for(server, 1);
+    std::thread::sleep(Duration::from_millis(300));
+    client
+}
+
+/// Waits until so many statements run.
+fn wait_for(server: &Server, n: usize) {
+    let line = format!("ClickHouseMetrics_Query {n}\n");
+    let since = Instant::now();
+    while !Client::of(server).get("/metrics").text().contains(&line) {
+        assert!(since.elapsed() < Duration::from_secs(4));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_client_that_reads_nothing_and_says_no_more_stops_its_statement() {
+    let server = served();
+    let client = unread(&server);
+    client.socket().shutdown(Shutdown::Write).unwrap();
+    wait_for(&server, 0);
+}
+
+#[test]
+fn a_client_that_reads_nothing_keeps_neither_the_server_nor_kill() {
+    let server = served();
+    let client = unread(&server);
+    let killed = Client::of(&server).post("/", "KILL QUERY WHERE query_id = 'unread' SYNC");
+    assert!(killed.text().starts_with("finished\tunread"), "{}", killed.text());
+    wait_for(&server, 0);
+    drop(client);
+    let _client = unread(&server);
+    let since = Instant::now();
+    server.stop();
+    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+}
+
+#[test]
+fn who_is_still_sending_reads_the_answer() {
+    let server = served();
+    let rows = b"1\n".repeat(10 << 20);
+    let mut client = Client::of(&server);
+    let answer = client.request("POST /?query=INSERT+INTO+nowhere+FORMAT+TSV HTTP/1.1", &rows);
+    assert_eq!((answer.status, answer.header("X-ClickHouse-Exception-Code")), (404, "60"));
+    // A statement that is too long, and a head that is.
+    let answer = Client::of(&server).request("POST / HTTP/1.1", &vec![b' '; 40 << 20]);
+    assert_eq!(answer.status, 413);
+    let head = format!("GET /?query={} HTTP/1.1", "x".repeat(8 << 20));
+    assert_eq!(Client::of(&server).request(&head, b"").status, 431);
+}
+
+#[test]
+fn targets_with_a_host() {
+    let server = served();
+    let mut client = Client::of(&server);
+    assert_eq!(client.get("http://localhost/ping").text(), "Ok.\n");
+    assert_eq!(client.get("http://127.0.0.1:8123?query=SELECT+1").text(), "1\n");
+    // It counts, whatever the header says.
+    assert_eq!(client.get("http://elsewhere.example/ping").status, 403);
 }

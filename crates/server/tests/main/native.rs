@@ -221,6 +221,20 @@ fn a_client_that_hangs_up_and_keeps_its_socket_stops_its_query() {
 }
 
 #[test]
+fn a_client_that_reads_nothing_does_not_keep_its_query_from_being_killed() {
+    let server = served();
+    let mut connection = connect(&server);
+    connection.send(&Request { id: "unread".into(), ..Request::new(UNREAD) }).unwrap();
+    wait_for(&server, 1);
+    std::thread::sleep(Duration::from_millis(300));
+    let since = Instant::now();
+    let mut other = connect(&server);
+    asked(&mut other, &Request::new("KILL QUERY WHERE query_id = 'unread' SYNC")).unwrap();
+    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    wait_for(&server, 0);
+}
+
+#[test]
 fn a_client_that_reads_nothing_does_not_keep_the_server_from_its_end() {
     let server = served();
     let mut connection = connect(&server);

@@ -164,11 +164,19 @@ pub struct CreateView {
     pub populate: bool,
     pub empty: bool,
     pub refresh: Option<Refresh>,
-    /// `SQL SECURITY DEFINER` and `DEFINER = user`, as written.
-    pub security: Option<String>,
+    /// `DEFINER = user SQL SECURITY DEFINER`.
+    pub security: Option<Security>,
     pub query: Box<Query>,
     pub comment: Option<Vec<u8>>,
     pub span: Span,
+}
+
+/// With whose rights a view reads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Security {
+    pub definer: Option<Ident>,
+    /// `DEFINER`, `INVOKER` or `NONE`.
+    pub kind: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

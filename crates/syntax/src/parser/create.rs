@@ -3,7 +3,7 @@
 use super::{Fail, Parse, Parser};
 use crate::ast::{
     CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, Ident, ObjectKind, Query,
-    StatementKind, Storage, TableDefinition,
+    Security, StatementKind, Storage, TableDefinition,
 };
 use crate::lexer::TokenKind;
 use crate::visit;
@@ -231,23 +231,18 @@ impl Parser<'_> {
     }
 
     /// `[DEFINER = user] [SQL SECURITY kind]`, in either order.
-    fn security(&mut self) -> Parse<Option<String>> {
-        let mut parts = Vec::new();
+    fn security(&mut self) -> Parse<Option<Security>> {
+        let mut found = Security::default();
         loop {
-            if self.accept_keyword("DEFINER") {
+            if found.definer.is_none() && self.accept_keyword("DEFINER") {
                 self.accept(TokenKind::Equals);
-                let user = self.ident()?;
-                let mut text = "DEFINER = ".to_string();
-                crate::print::write_ident(&mut text, &user.name);
-                parts.push(text);
-            } else if self.accept_keyword("SQL SECURITY") {
+                found.definer = Some(self.ident()?);
+            } else if found.kind.is_none() && self.accept_keyword("SQL SECURITY") {
                 let kinds = ["DEFINER", "INVOKER", "NONE"];
-                match self.accept_any_keyword(&kinds) {
-                    Some(index) => parts.push(format!("SQL SECURITY {}", kinds[index])),
-                    None => return Err(Fail::Syntax),
-                }
+                let kind = self.accept_any_keyword(&kinds).ok_or(Fail::Syntax)?;
+                found.kind = Some(kinds[kind]);
             } else {
-                return Ok(if parts.is_empty() { None } else { Some(parts.join(" ")) });
+                return Ok((found != Security::default()).then_some(found));
             }
         }
     }

@@ -375,7 +375,14 @@ impl Printer {
         }
         if let Some(security) = &view.security {
             self.line();
-            self.word(security);
+            if let Some(definer) = &security.definer {
+                self.word("DEFINER = ");
+                self.ident(definer);
+            }
+            if let Some(kind) = security.kind {
+                self.word(if security.definer.is_some() { " SQL SECURITY " } else { "SQL SECURITY " });
+                self.word(kind);
+            }
         }
         self.comment(&view.comment);
         self.line();

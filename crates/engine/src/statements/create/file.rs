@@ -4,6 +4,7 @@ use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use crate::formats::FORMATS;
 use crate::query_context::QueryContext;
+use crate::settings::Settings;
 use crate::written_settings::{self, session_settings};
 use crate::{reading, table_argument};
 use chalet_base::{Result, bail, ensure, err};
@@ -19,7 +20,11 @@ use std::sync::Arc;
 /// `File(format[, path[, compression]])`.
 pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let (create, ctx) = (new.create, new.ctx);
-    let words = file_arguments(create, ctx)?;
+    let mut words = file_arguments(create, ctx)?;
+    if let Some(path) = words.get_mut(1) {
+        // Whoever opens the database again begins relative paths elsewhere.
+        *path = ctx.user_path(path)?.into_owned();
+    }
     let is_described = !create.definition.columns.is_empty() || create.source.is_some();
     let schema = if is_described || words.len() == 1 { Some(schema_of(create, ctx)?) } else { None };
     ensure!(
@@ -28,7 +33,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         "Table engine File doesn't support special columns like MATERIALIZED, ALIAS or EPHEMERAL"
     );
     let place = match (words.get(1), new.store) {
-        (Some(path), _) => FilePlace::Path(ctx.user_path(path)?.into_owned()),
+        (Some(path), _) => FilePlace::Path(path.clone()),
         (None, Some(store)) => FilePlace::Folder(Arc::new(store.new_folder()?)),
         (None, None) => FilePlace::Temporary,
     };
@@ -37,6 +42,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let shown = words.iter().map(string_literal);
     let mut engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
     // They go on to say how the file is read and written.
+    check_paths(new.storage, ctx)?;
     let settings = session_settings(new.storage).filter_map(|setting| match &setting.value {
         ast::SettingValue::Expr(value) => Some(format!("{} = {value}", setting.name.name)),
         ast::SettingValue::Default => None,
@@ -46,6 +52,16 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         engine.push_str(&format!("\nSETTINGS {settings}"));
     }
     Ok((Arc::new(table), engine))
+}
+
+/// Fails where settings that the table keeps name files that its user may not name: others use it, too.
+fn check_paths(storage: &ast::Storage, ctx: &QueryContext) -> Result<()> {
+    let mut settings = Settings::default();
+    for setting in session_settings(storage) {
+        written_settings::apply(setting, &mut settings, ctx)?;
+    }
+    let formats = settings.for_formats()?;
+    formats.named_files().try_for_each(|path| ctx.user_path(path).map(drop))
 }
 
 pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {

@@ -95,7 +95,19 @@ fn refreshed(written: &ast::Refresh, is_empty: bool, ctx: &QueryContext) -> Resu
     for name in written.depends_on.iter_mut().filter(|name| name.database.is_none()) {
         name.database = Some(ast::Ident::new(database));
     }
-    Ok(Refreshed::new(written.to_string(), is_empty.then(now)))
+    Ok(Refreshed::new(written.to_string(), is_empty.then(now), definer(ctx)))
+}
+
+/// With whose rights a view is filled that a statement makes or changes.
+fn definer(ctx: &QueryContext) -> Option<Arc<str>> {
+    let identity = &ctx.state.identity;
+    identity.is_of_client().then(|| identity.user.clone())
+}
+
+/// The clause that says so.
+fn security_of(view: &MaterializedView) -> String {
+    let definer = view.refresh.as_ref().and_then(|refresh| refresh.definer.as_ref());
+    definer.map_or_else(String::new, |user| format!("\nDEFINER = {} SQL SECURITY DEFINER", quoted(user)))
 }
 
 /// Fails where the rows of a table are replaced by another view already.
@@ -164,12 +176,14 @@ fn head_of(view: &MaterializedView) -> String {
 fn definition(view: &MaterializedView, tail: &str, comment: Option<&[u8]>, query: &ast::Query) -> String {
     let shown = chalet_syntax::print::format_query(query);
     let (head, schema) = (head_of(view), &view.schema);
-    format!("{head}\n(\n{}\n){tail}{}\nAS {shown}", columns_sql(schema), comment_sql(comment))
+    let (security, comment) = (security_of(view), comment_sql(comment));
+    format!("{head}\n(\n{}\n){tail}{security}{comment}\nAS {shown}", columns_sql(schema))
 }
 
 /// The view of a statement that was found on disk; `open` makes the table of its own.
 pub(super) fn stored(
     create: &ast::CreateView,
+    ctx: &QueryContext,
     open: impl FnOnce(&ast::CreateTable) -> Result<Arc<dyn Table>>,
 ) -> Result<MaterializedView> {
     let schema = create.columns.as_ref().map(stored_schema).transpose()?.unwrap_or_default();
@@ -180,7 +194,16 @@ pub(super) fn stored(
         Some(_) => bail!(CORRUPTED_DATA, "The target of a view on disk has no database"),
         None => ViewTarget::Inner(open(&inner_of(create, &schema)?)?),
     };
-    let refresh = create.refresh.as_ref().map(|refresh| Refreshed::new(refresh.to_string(), None));
+    let definer = create.security.as_ref().and_then(|security| security.definer.as_ref());
+    let definer = definer.map(|definer| Arc::from(definer.name.as_str()));
+    // Else whoever can write a backup could have the program read for them.
+    ensure!(
+        definer.is_some() || create.refresh.is_none() || !ctx.state.identity.is_of_client(),
+        ACCESS_DENIED,
+        "{}: Not enough privileges. To execute this query, it's necessary to have the grant SET DEFINER ON *",
+        ctx.state.identity.user
+    );
+    let refresh = create.refresh.as_ref().map(|refresh| Refreshed::new(refresh.to_string(), None, definer));
     Ok(of_query(schema, &create.query, target, refresh))
 }
 
@@ -213,7 +236,13 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
             (TableSchema::new_checked(columns.collect())?, String::new())
         }
     };
-    let view = of_query(schema, &query, known.target.clone(), known.refresh.clone());
+    // Whoever changes the query of a view does not get the rights of who has made it.
+    let definer = definer(ctx);
+    let refresh = known.refresh.clone().map(|refresh| match definer {
+        Some(_) => Refreshed { definer, ..refresh },
+        None => refresh,
+    });
+    let view = of_query(schema, &query, known.target.clone(), refresh);
     replace(&entry, view, &tail, &query, (database, &name.name.name), ctx)
 }
 
@@ -297,7 +326,12 @@ fn tail_of(entry: &Entry, view: &MaterializedView) -> Result<String> {
     let head = format!("{}\n(\n{}\n)", head_of(view), columns_sql(&view.schema));
     let comment = Some(entry.comment.as_bytes()).filter(|comment| !comment.is_empty());
     let query = parsed(view)?;
-    let end = format!("{}\nAS {}", comment_sql(comment), chalet_syntax::print::format_query(&query));
+    let end = format!(
+        "{}{}\nAS {}",
+        security_of(view),
+        comment_sql(comment),
+        chalet_syntax::print::format_query(&query)
+    );
     match entry.definition.strip_prefix(&head).and_then(|rest| rest.strip_suffix(&end)) {
         Some(tail) => Ok(tail.to_owned()),
         None => bail!(LOGICAL_ERROR, "The definition of a view is not as it was written"),

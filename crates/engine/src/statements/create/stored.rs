@@ -26,7 +26,7 @@ pub(crate) fn stored(
     Ok(match statement {
         Some(StatementKind::CreateTable(create)) => (open(create)?, comment_of(create.comment.as_deref())),
         Some(StatementKind::CreateView(create)) if create.materialized => {
-            (Arc::new(materialized::stored(create, open)?), comment_of(create.comment.as_deref()))
+            (Arc::new(materialized::stored(create, ctx, open)?), comment_of(create.comment.as_deref()))
         }
         Some(StatementKind::CreateView(create)) => {
             (Arc::new(stored_view(create)?), comment_of(create.comment.as_deref()))
