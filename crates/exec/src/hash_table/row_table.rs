@@ -227,7 +227,7 @@ fn number_groups(
         let mut slots = slots.lock(at, EMPTY);
         slots.iter_mut().filter(|slot| { slot.row } != NO_GROUP).for_each(|slot| {
             let (start, end) = (starts[slot.row as usize], starts[slot.row as usize + 1]);
-            slot.row = base + start | if end - start == 1 { single } else { 0 };
+            slot.row = (base + start) | if end - start == 1 { single } else { 0 };
         });
         Ok(())
     })?;
