@@ -17,6 +17,8 @@ use crate::function_table::FunctionTable;
 use crate::generate_random;
 use crate::query_context::QueryContext;
 use crate::settings;
+use crate::system::names::is_system;
+use crate::tables;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_storage::Table;
@@ -284,6 +286,12 @@ pub(crate) fn create_stored(written: &ast::CreateTable, ctx: &QueryContext) -> R
     Ok(create(written, ctx)?.0)
 }
 
+/// Fails where the table is to be like another one that is not there.
+pub(super) fn check_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
+    storage_of_source(create, ctx)?;
+    schema_of(create, ctx).map(drop)
+}
+
 /// Of CREATE TABLE ... AS another table, when it says nothing of an engine itself.
 fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Option<ast::Storage>> {
     let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
@@ -291,7 +299,7 @@ fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Op
         return Ok(None);
     }
     let database = name.database.as_ref().map(|d| d.name.as_str());
-    let Some(entry) = ctx.entry(database, &name.name.name) else { return Ok(None) };
+    let Some(entry) = ctx.entry(database, &name.name.name) else { return Err(no_metadata(name, ctx)) };
     let mut statements = chalet_syntax::parse_printed(&entry.create_sql(None, "t")).unwrap_or_default();
     Ok(match statements.pop().map(|statement| statement.kind) {
         Some(ast::StatementKind::CreateTable(source)) if source.storage.engine.is_some() => {
@@ -299,6 +307,19 @@ fn storage_of_source(create: &ast::CreateTable, ctx: &QueryContext) -> Result<Op
         }
         _ => None,
     })
+}
+
+/// Of a table that is not there, or of which no statement is kept.
+fn no_metadata(name: &ast::ObjectName, ctx: &QueryContext) -> chalet_base::Error {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let table = &name.name.name;
+    if is_system(database) {
+        return err!(UNKNOWN_TABLE, "There is no metadata of table {table} in database {database}");
+    }
+    if !ctx.database.shared.catalog.database_exists(database) {
+        return tables::missing(name, ctx);
+    }
+    err!(CANNOT_GET_CREATE_TABLE_QUERY, "There is no metadata of table `{table}` in database `{database}`")
 }
 
 fn arguments(storage: &ast::Storage) -> &[ast::Expr] {
