@@ -112,7 +112,7 @@ impl SelectBinder<'_> {
         }
         let null_for_empty = env.settings().aggregate_functions_null_for_empty;
         if null_for_empty && !name.ends_with("OrNull") && !name.ends_with("OrDefault") {
-            let lower = name.to_ascii_lowercase();
+            let lower = call.name.to_ascii_lowercase();
             if !lower.starts_with("count") {
                 name.push_str("OrNull");
             }

@@ -112,6 +112,9 @@ impl SelectBinder<'_> {
         let function =
             if is_written { registry.called(&call.name) } else { registry.scalars.get(&call.name) };
         if let Some(function) = function.cloned() {
+            if call.filter.is_some() {
+                bail!(UNKNOWN_FUNCTION, "Function with name `{}If` does not exist", call.name);
+            }
             if call.params.is_some() {
                 bail!(FUNCTION_CANNOT_HAVE_PARAMETERS, "Function {} is not parametric", call.name);
             }
@@ -273,11 +276,11 @@ impl SelectBinder<'_> {
         let Some((params, body)) = found else { return Ok(None) };
         if params.len() != call.args.len() {
             bail!(
-                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-                "Number of arguments for function {} doesn't match: passed {}, should be {}",
+                BAD_ARGUMENTS,
+                "Lambda {} expect {} arguments. Actual: {}",
                 call.name,
-                call.args.len(),
-                params.len()
+                params.len(),
+                call.args.len()
             );
         }
         if !is_alias && needs_text(&body) {

@@ -120,6 +120,8 @@ pub struct BinderSettings {
     pub additional_table_filters: Vec<(String, String)>,
     /// `additional_result_filter`: a condition on the rows of the result.
     pub additional_result_filter: String,
+    /// `empty_result_for_aggregation_by_constant_keys_on_empty_set = 0`.
+    pub row_of_constant_keys: bool,
     /// `analyzer_compatibility_join_using_top_level_identifier`: USING means aliases of SELECT too.
     pub using_means_aliases: bool,
     pub enable_unaligned_array_join: bool,
@@ -152,6 +154,7 @@ impl Default for BinderSettings {
             join_default_strictness: "ALL".into(),
             group_by_use_nulls: false,
             force_grouping_standard_compatibility: true,
+            row_of_constant_keys: false,
             enable_positional_arguments: true,
             union_default_mode: String::new(),
             intersect_default_mode: "ALL".into(),

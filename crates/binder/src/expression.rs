@@ -285,7 +285,7 @@ impl<'b> SelectBinder<'b> {
         match self.expr(e)? {
             Expr::Literal(literal) => Ok(literal),
             // Not folded (a lambda is no literal), but it reads nothing either.
-            call if call.columns().is_empty() => {
+            call if call.columns().is_empty() && call.is_deterministic() => {
                 let ty = call.ty().clone();
                 let rows = self.query.env.run(crate::call::constant_plan(self.query.ids, call))?;
                 let row = rows.iter().find(|b| !b.is_empty());

@@ -13,7 +13,7 @@ use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
 use chalet_plan::{ArrayJoin, CommonTable, Expr, Field, Filter, MergeRows, Plan, ScanNode, SortKey, Values};
 use chalet_storage::merge_tree::TableKeys;
-use chalet_storage::{DefaultKind, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
 use std::rc::Rc;
@@ -21,6 +21,19 @@ use std::sync::Arc;
 
 /// The virtual column of what PARTITION BY says of a row.
 const PARTITION_VALUE: &str = "_partition_value";
+
+/// A column that is computed from others, and its expression.
+fn alias_text(column: &ColumnSchema) -> Option<(ColumnSchema, Arc<str>)> {
+    match &column.default {
+        Some((DefaultKind::Alias, text)) => Some((column.clone(), text.clone())),
+        _ => None,
+    }
+}
+
+/// What PREWHERE is refused for, of a table that does not take it.
+fn no_prewhere(table: &dyn Table) -> Option<Arc<str>> {
+    (!table.takes_prewhere()).then(|| format!("Storage {}", table.engine()).into())
+}
 
 impl SelectBinder<'_> {
     pub(crate) fn from(&mut self, select: &ast::Select) -> Result<Plan> {
@@ -74,7 +87,8 @@ impl SelectBinder<'_> {
     fn one_row(&mut self) -> Plan {
         let field = self.query.ids.field("dummy", DataType::UInt8);
         let scope = TableScope::of_fields(Some("one".into()), std::slice::from_ref(&field));
-        self.tables.list.push(TableScope { database: Some("system".into()), ..scope });
+        let no_prewhere = Some("Storage SystemOne".into());
+        self.tables.list.push(TableScope { database: Some("system".into()), no_prewhere, ..scope });
         let block = Block::new(vec![Column::constant(Vector::from(vec![0u8]), 1)], 1);
         Plan::Values(Values { fields: vec![field], block })
     }
@@ -138,7 +152,7 @@ impl SelectBinder<'_> {
 
     fn derived(&self, bound: BoundQuery) -> (Plan, TableScope) {
         let scope = TableScope::of_fields(None, &bound.fields);
-        (bound.plan, scope)
+        (bound.plan, TableScope { no_prewhere: Some("Subquery".into()), ..scope })
     }
 
     fn named(&mut self, name: &ast::ObjectName, table: &ast::TableExpr) -> Result<(Plan, TableScope)> {
@@ -215,9 +229,14 @@ impl SelectBinder<'_> {
         let binder = QueryBinder::new(env, self.query.ids, self.query.depth + 1);
         let bound = binder.query(&query)?;
         let (plan, mut scope) = self.derived(self.query.as_declared(bound, &*found)?);
-        for (column, declared) in scope.columns.iter_mut().zip(found.schema().columns.iter()) {
-            column.in_star &= declared.in_star();
+        scope.no_prewhere = no_prewhere(&*found);
+        let schema = found.schema();
+        for column in &mut scope.columns {
+            let declared = schema.columns.iter().find(|declared| declared.name == column.name);
+            column.in_star &= declared.is_none_or(ColumnSchema::in_star);
         }
+        let computed = schema.columns.iter().filter_map(alias_text);
+        self.add_computed(computed.collect(), &mut scope)?;
         let plan = match self.additional_filter(&name, written, &scope)? {
             Some(condition) => Plan::Filter(Filter { input: Box::new(plan), condition }),
             None => plan,
@@ -321,9 +340,8 @@ impl SelectBinder<'_> {
         let schema = table.schema();
         let settings = self.query.env.settings();
         let with_materialized = settings.asterisk_include_materialized_columns;
-        let with_aliases = settings.asterisk_include_alias_columns;
         let mut columns: Vec<(usize, Field)> = Vec::new();
-        let mut scope = TableScope::default();
+        let mut scope = TableScope { no_prewhere: no_prewhere(&*table), ..TableScope::default() };
         let mut computed = Vec::new();
         for (index, column) in schema.columns.iter().enumerate() {
             match &column.default {
@@ -342,31 +360,7 @@ impl SelectBinder<'_> {
                 }
             }
         }
-        // ALIAS columns may use each other, those that come later included.
-        let mut waiting = computed;
-        while !waiting.is_empty() {
-            let before = waiting.len();
-            let mut failed = Vec::new();
-            let mut last_error = None;
-            for (column, text) in waiting {
-                match self.query.over_table(&scope, &text, &column.ty) {
-                    Ok(expr) => {
-                        let name = column.name.clone();
-                        scope.columns.push(ScopeColumn { name, expr, in_star: with_aliases });
-                    }
-                    Err(error) => {
-                        last_error = Some(error);
-                        failed.push((column, text));
-                    }
-                }
-            }
-            if failed.len() == before
-                && let Some(error) = last_error
-            {
-                return Err(error);
-            }
-            waiting = failed;
-        }
+        self.add_computed(computed, &mut scope)?;
         self.add_partition_value(&*table, &mut scope);
         let mut conditions: Vec<Expr> = self.additional_filter(&name, written, &scope)?.into_iter().collect();
         if let Some(sampling) = self.sampling(&*table, &name, written, &scope)? {
@@ -395,6 +389,35 @@ impl SelectBinder<'_> {
         };
         let filtered = |plan, condition| Plan::Filter(Filter { input: Box::new(plan), condition });
         Ok((conditions.into_iter().fold(plan, filtered), scope))
+    }
+
+    /// ALIAS columns, which may use each other, those that come later included.
+    fn add_computed(&self, mut waiting: Vec<(ColumnSchema, Arc<str>)>, scope: &mut TableScope) -> Result<()> {
+        let in_star = self.query.env.settings().asterisk_include_alias_columns;
+        while !waiting.is_empty() {
+            let before = waiting.len();
+            let mut failed = Vec::new();
+            let mut last_error = None;
+            for (column, text) in waiting {
+                match self.query.over_table(scope, &text, &column.ty) {
+                    Ok(expr) => {
+                        let name = column.name.clone();
+                        scope.columns.push(ScopeColumn { name, expr, in_star });
+                    }
+                    Err(error) => {
+                        last_error = Some(error);
+                        failed.push((column, text));
+                    }
+                }
+            }
+            if failed.len() == before
+                && let Some(error) = last_error
+            {
+                return Err(error);
+            }
+            waiting = failed;
+        }
+        Ok(())
     }
 
     /// `_partition_value`: what PARTITION BY says of a row, as a tuple.
@@ -567,18 +590,35 @@ impl QueryBinder<'_> {
         crate::call::cast(self.env, expr, ty)
     }
 
-    /// A view's columns under the names and types that its definition declared.
+    /// A view's columns under the names and types that its definition declared. Those of a view of a user are found by their names,
+    /// others by their places.
     fn as_declared(&self, bound: BoundQuery, view: &dyn Table) -> Result<BoundQuery> {
         let schema = view.schema();
+        let by_name = view.engine() == "View";
         ensure!(
-            schema.columns.len() == bound.fields.len(),
+            by_name || schema.columns.len() == bound.fields.len(),
             THERE_IS_NO_COLUMN,
             "The query of the view has {} columns instead of {}",
             bound.fields.len(),
             schema.columns.len()
         );
         let mut exprs = Vec::with_capacity(bound.fields.len());
-        for (field, column) in bound.fields.iter().zip(schema.columns.iter()) {
+        for (at, column) in schema.columns.iter().enumerate() {
+            let field = match by_name {
+                true if alias_text(column).is_some() => continue,
+                true => bound.fields.iter().find(|field| field.name == column.name),
+                false => bound.fields.get(at),
+            };
+            let Some(field) = field else {
+                // One that `*` does not show is missed by who names it.
+                ensure!(
+                    !column.in_star(),
+                    UNKNOWN_IDENTIFIER,
+                    "Unknown expression identifier `{}` in the query of the view",
+                    column.name
+                );
+                continue;
+            };
             let source = Expr::Column(field.id, field.ty.clone());
             let expr = crate::call::cast(self.env, source, &column.ty)?;
             exprs.push((self.ids.field(column.name.clone(), column.ty.clone()), expr));

@@ -28,6 +28,11 @@ impl SelectBinder<'_> {
             None | Some(ast::GroupBy::All | ast::GroupBy::AllRollup | ast::GroupBy::AllCube) => {}
             Some(ast::GroupBy::Exprs(exprs)) => {
                 indexes(self, exprs)?;
+                // Without rows there is one group of constants then, as if there were no keys.
+                let none = self.grouping.keys.iter().all(|(_, key)| key.is_literal());
+                if none && self.query.env.settings().row_of_constant_keys {
+                    self.grouping.keys.clear();
+                }
             }
             Some(ast::GroupBy::Rollup(exprs)) => {
                 let keys = each_once(indexes(self, exprs)?);
@@ -238,8 +243,8 @@ impl SelectBinder<'_> {
         let env = self.query.env;
         ensure!(
             !call.args.is_empty(),
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Function grouping expects at least one argument"
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Function GROUPING expects at least one argument"
         );
         if let Place::Before(clause) = self.place {
             bail!(ILLEGAL_AGGREGATION, "GROUPING function {e} is found in {clause} in query");

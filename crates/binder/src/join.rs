@@ -1,7 +1,7 @@
 //! JOIN: kinds, strictness, ON and USING.
 
 use crate::call::{cast, make_call};
-use crate::scope::{ScopeColumn, TableScope, Using};
+use crate::scope::{ScopeColumn, TableScope, Using, is_matcher};
 use crate::select::{Place, SelectBinder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
@@ -255,6 +255,11 @@ impl SelectBinder<'_> {
 
     /// What ON says. It is a call, or a constant that is a boolean.
     fn join_condition(&mut self, on: &ast::Expr) -> Result<Expr> {
+        ensure!(
+            !is_matcher(on),
+            INVALID_JOIN_ON_EXPRESSION,
+            "JOIN ON {on} join expression expected function"
+        );
         let bound = self.expr(on)?;
         let ty = bound.ty().clone();
         if bound.is_literal() {
@@ -613,6 +618,6 @@ fn using_name(e: &ast::Expr) -> Result<(String, String)> {
             }
             None => bail!(UNSUPPORTED_METHOD, "Empty identifier in USING"),
         },
-        _ => bail!(UNSUPPORTED_METHOD, "JOIN USING clause expected list of identifiers, got {e}"),
+        _ => bail!(BAD_ARGUMENTS, "JOIN USING clause expected identifier. Actual: {e}"),
     }
 }

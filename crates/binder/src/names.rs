@@ -3,6 +3,7 @@
 use crate::call::cast;
 use crate::parameter_name::shown_parameter;
 use crate::query::{Cte, QueryBinder};
+use crate::scope::is_matcher;
 use crate::select::{Item, SelectBinder};
 use chalet_function_api::Volatility;
 use chalet_syntax::ast::{Call, Expr, ExprKind, Ident, Literal, Query, Select, Span, TableKind, WithItem};
@@ -64,11 +65,8 @@ impl SelectBinder<'_> {
 
     /// Matchers among the arguments of a function: the columns that they stand for.
     fn spell_out(&self, args: &mut Vec<Expr>) {
-        let is_matcher = |e: &Expr| {
-            matches!(e.kind, ExprKind::Star(_) | ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. })
-                || self.untupled.contains_key(&place(e.span))
-        };
-        if !args.iter().any(is_matcher) {
+        let stands_for_several = |e: &Expr| is_matcher(e) || self.untupled.contains_key(&place(e.span));
+        if !args.iter().any(stands_for_several) {
             return;
         }
         for arg in std::mem::take(args) {

@@ -60,13 +60,19 @@ impl SelectBinder<'_> {
     }
 
     pub(crate) fn row_count(&mut self, e: &ast::Expr, clause: &str) -> Result<RowCount> {
-        let literal = self.constant(e, clause)?;
-        ensure!(
-            literal.ty.bare().is_number() && !literal.ty.bare().is_decimal()
-                || literal.ty.bare() == &DataType::Bool,
-            INVALID_LIMIT_EXPRESSION,
-            "{clause} expression must be constant with numeric type. Actual: {e}"
-        );
+        let bound = self.expr(e)?;
+        let is_constant = bound.columns().is_empty() && bound.is_deterministic();
+        let literal = if is_constant { Some(self.constant(e, clause)?) } else { None };
+        let is_count = |ty: &DataType| {
+            let ty = ty.bare();
+            (ty.is_number() && !ty.is_decimal() && ty.physical().width() <= Some(8)) || *ty == DataType::Bool
+        };
+        let Some(literal) = literal.filter(|literal| is_count(&literal.ty)) else {
+            bail!(
+                INVALID_LIMIT_EXPRESSION,
+                "{clause} expression must be constant with numeric type. Actual: {e}"
+            )
+        };
         let value = literal.value();
         if let Some(n) = value.as_u64() {
             return Ok(RowCount::Rows(n));

@@ -2,6 +2,7 @@
 
 use chalet_base::{Result, bail};
 use chalet_plan::{ColumnId, Expr, Field};
+use chalet_syntax::ast;
 use std::sync::Arc;
 
 /// One table expression of FROM.
@@ -15,6 +16,8 @@ pub(crate) struct TableScope {
     pub own_name: Option<String>,
     /// The database of the table, beside an alias.
     pub own_database: Option<String>,
+    /// What PREWHERE is refused for.
+    pub no_prewhere: Option<Arc<str>>,
     pub columns: Vec<ScopeColumn>,
 }
 
@@ -23,6 +26,14 @@ pub(crate) struct ScopeColumn {
     pub name: Arc<str>,
     pub expr: Expr,
     pub in_star: bool,
+}
+
+/// `*`, `t.*` and `COLUMNS(...)`.
+pub(crate) fn is_matcher(e: &ast::Expr) -> bool {
+    matches!(
+        e.kind,
+        ast::ExprKind::Star(_) | ast::ExprKind::QualifiedStar { .. } | ast::ExprKind::Columns { .. }
+    )
 }
 
 impl TableScope {

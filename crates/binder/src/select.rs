@@ -3,7 +3,7 @@
 use crate::aliases::collect_aliases;
 use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
 use crate::query::{BoundQuery, QueryBinder};
-use crate::scope::Tables;
+use crate::scope::{TableScope, Tables, is_matcher};
 use crate::shared::{Shared, count_uses_of_select};
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
@@ -266,7 +266,16 @@ impl<'b> SelectBinder<'b> {
 
     /// WITH expressions that are constant are known before anything else, also to sub-queries of FROM.
     fn with_expressions(&mut self, select: &ast::Select) -> Result<()> {
+        let mut tables = HashSet::default();
         for item in &select.with {
+            if let ast::WithItem::Cte { name, .. } = item {
+                ensure!(
+                    tables.insert(&name.name),
+                    MULTIPLE_EXPRESSIONS_FOR_ALIAS,
+                    "CTE with name {} already exists",
+                    name.name
+                );
+            }
             if let ast::WithItem::Expr(e) = item {
                 collect_aliases(e, &mut self.aliases)?;
             }
@@ -360,7 +369,16 @@ impl<'b> SelectBinder<'b> {
         for (clause, e) in [("PREWHERE", &select.prewhere), ("WHERE", &select.where_)] {
             let Some(e) = e else { continue };
             self.place = Place::Before(clause);
+            let joined_before = self.array_joins.len();
             let condition = self.condition(e, clause)?;
+            if clause == "PREWHERE" {
+                ensure!(
+                    self.array_joins.len() == joined_before,
+                    ILLEGAL_PREWHERE,
+                    "ARRAY JOIN function is found in PREWHERE in query"
+                );
+                self.check_prewhere(&condition)?;
+            }
             if clause == "PREWHERE"
                 && !self.query.env.settings().prewhere_after_final
                 && let Plan::MergeRows(node) = plan
@@ -377,8 +395,28 @@ impl<'b> SelectBinder<'b> {
         Ok(filter)
     }
 
+    /// PREWHERE is of one table, which tests its own rows.
+    fn check_prewhere(&self, condition: &Expr) -> Result<()> {
+        let read = condition.columns();
+        let reads = |scope: &&TableScope| {
+            scope.columns.iter().any(|column| column.expr.columns().iter().any(|id| read.contains(id)))
+        };
+        let known: Vec<&TableScope> = self.tables.list.iter().filter(reads).collect();
+        ensure!(
+            known.len() <= 1,
+            ILLEGAL_PREWHERE,
+            "Invalid columns in PREWHERE. Expected columns from single table or table function"
+        );
+        let Some(scope) = known.first().copied().or_else(|| self.tables.list.first()) else { return Ok(()) };
+        match &scope.no_prewhere {
+            Some(what) => bail!(ILLEGAL_PREWHERE, "{what} does not support PREWHERE"),
+            None => Ok(()),
+        }
+    }
+
     /// A condition: a number, which is true unless it is 0 or NULL.
     pub(crate) fn condition(&mut self, e: &ast::Expr, clause: &str) -> Result<Expr> {
+        ensure!(!is_matcher(e), UNEXPECTED_EXPRESSION, "Unexpected expression '{e}' in filter in {clause}");
         let condition = self.expr(e)?;
         let ty = condition.ty();
         ensure!(
@@ -455,11 +493,7 @@ impl<'b> SelectBinder<'b> {
         projection: &[(String, Expr)],
     ) -> Result<Option<BoundLimitBy>> {
         if !select.distinct_on.is_empty() {
-            ensure!(
-                select.limit_by.is_none(),
-                UNSUPPORTED_METHOD,
-                "DISTINCT ON and LIMIT BY are not supported in one query"
-            );
+            ensure!(select.limit_by.is_none(), SYNTAX_ERROR, "Can not use DISTINCT ON alongside LIMIT BY");
             let by = select.distinct_on.iter().map(|e| self.expr(e)).collect::<Result<_>>()?;
             return Ok(Some(BoundLimitBy { by, limit: 1, offset: 0, from_end: FromEnd::default() }));
         }

@@ -237,7 +237,9 @@ fn visit<'a>(
 /// Fails where a default has an asterisk.
 pub(crate) fn check_matchers(expr: &Expr) -> Result<()> {
     let mut found = false;
+    let mut has_query = false;
     walk(expr, &mut |e| {
+        has_query |= matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists(_));
         found |= matches!(e.kind, ExprKind::QualifiedStar { .. } | ExprKind::Columns { .. });
         if let ExprKind::Call(call) = &e.kind {
             // That of count(*) means no columns.
@@ -245,6 +247,11 @@ pub(crate) fn check_matchers(expr: &Expr) -> Result<()> {
         }
         true
     });
+    ensure!(
+        !has_query,
+        THERE_IS_NO_DEFAULT_VALUE,
+        "Select query is not allowed in columns DEFAULT expression"
+    );
     ensure!(
         !found && !matches!(expr.kind, ExprKind::Star(_)),
         UNKNOWN_IDENTIFIER,

@@ -4,10 +4,12 @@ use crate::column_checks::{check_circles, check_matchers, check_type, settings, 
 use crate::column_codecs;
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail, ensure};
+use chalet_binder::Environment;
 use chalet_binder::row_rule::check_simple_aggregate;
 use chalet_binder::table_columns::{bind_default, bind_over};
+use chalet_columns::Block;
 use chalet_formats::Schema;
-use chalet_plan::{Expr, IdSource};
+use chalet_plan::{Expr, IdSource, Plan, Project, Values};
 use chalet_storage::{ColumnSchema, DefaultKind};
 use chalet_syntax::ast;
 use chalet_types::simple_aggregate::simple_aggregate;
@@ -205,10 +207,26 @@ fn check_defaults(columns: &[ColumnSchema], ctx: &QueryContext) -> Result<()> {
         if let Some((_, text)) = &column.default
             && !text.is_empty()
         {
-            bind_default(text, &column.ty, &named, ctx, &ctx.ids)?;
+            let bound = bind_default(text, &column.ty, &named, ctx, &ctx.ids)?;
+            // A constant that cannot be computed fails now, not with the first row.
+            let is_written = || chalet_syntax::parse_expression(text).is_ok_and(|e| is_literal(&e));
+            if !bound.is_literal() && bound.columns().is_empty() && is_written() {
+                ctx.run(constant(bound, &ctx.ids))?;
+            }
         }
     }
     Ok(())
+}
+
+fn is_literal(e: &ast::Expr) -> bool {
+    matches!(e.kind, ast::ExprKind::Literal(_))
+}
+
+/// The plan of the one row that an expression is.
+fn constant(expr: Expr, ids: &IdSource) -> Plan {
+    let one = Plan::Values(Values { fields: Vec::new(), block: Block::new(Vec::new(), 1) });
+    let field = ids.field("constant", expr.ty().clone());
+    Plan::Project(Project { input: Box::new(one), exprs: vec![(field, expr)] })
 }
 
 /// The text of a comment; empty without one.

@@ -14,6 +14,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Rows that leave nothing out.
+pub(crate) struct AllGiven;
+
+impl BlockReader for AllGiven {
+    fn next_block(&mut self, _: usize) -> Result<Option<Block>> {
+        Ok(None)
+    }
+}
+
 /// The block as the table stores it.
 pub(crate) fn with_defaults(
     unit: &dyn BlockReader,

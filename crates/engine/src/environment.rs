@@ -98,15 +98,20 @@ impl Environment for QueryContext {
 
     fn explain(&self, statement: &str) -> Result<Arc<dyn Table>> {
         let parsed = chalet_syntax::parse_statements(statement)?;
-        let Some(ast::StatementKind::Explain(explain)) = parsed.first().map(|statement| &statement.kind)
-        else {
-            bail!(BAD_ARGUMENTS, "Table function viewExplain explains queries, not {statement}");
+        let Some(statement) = parsed.first() else { bail!(BAD_ARGUMENTS, "There is nothing to explain") };
+        let ast::StatementKind::Explain(explain) = &statement.kind else {
+            bail!(
+                BAD_ARGUMENTS,
+                "Table function viewExplain explains queries, not {}",
+                chalet_syntax::print::format(statement)
+            );
         };
+        let ctx = &*written_settings::of_statement(statement, self)?;
         if explain.kind == ast::ExplainKind::Estimate {
-            let rows = explain::estimate(&explain.statement, self)?;
+            let rows = explain::estimate(&explain.statement, ctx)?;
             return made_table::made("ViewExplain", &explain_indexes::estimate_header(), rows);
         }
-        let text = explain::run(explain, self)?;
+        let text = explain::run(explain, ctx)?;
         let lines: Vec<&str> = match explain.kind {
             ast::ExplainKind::Syntax => vec![&text],
             _ => text.lines().collect(),

@@ -6,7 +6,7 @@ use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use crate::written_settings::setting_text;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_query;
 use chalet_binder::table_columns::bind_constant;
 use chalet_exec::explain::{Pipeline, PlanNotes};
@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String> {
     let inner = &statement.statement;
+    check_settings(statement, ctx)?;
     match statement.kind {
         ExplainKind::Ast => chalet_syntax::explain_ast(inner),
         ExplainKind::Syntax => {
@@ -67,6 +68,96 @@ pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String
             Ok(shown.collect())
         }
     }
+}
+
+/// Those of EXPLAIN PLAN and of ESTIMATE.
+const OF_PLAN: &[&str] = &[
+    "header",
+    "optimize",
+    "estimates",
+    "indices",
+    "pretty",
+    "actions",
+    "indexes",
+    "keep_logical_steps",
+    "projections",
+    "input_headers",
+    "sorting",
+    "json",
+    "description",
+    "distributed",
+    "column_structure",
+    "compact",
+];
+
+/// The settings that a kind of EXPLAIN has.
+fn settings_of(kind: ExplainKind) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        ExplainKind::Plan | ExplainKind::Estimate => ("PLAN", OF_PLAN),
+        ExplainKind::Pipeline => (
+            "PIPELINE",
+            &["header", "graph", "distributed", "compact", "compact_repeated_processor_chains", "json"],
+        ),
+        ExplainKind::Syntax => {
+            ("SYNTAX", &["query_tree_passes", "oneline", "run_query_tree_passes", "single_record"])
+        }
+        ExplainKind::Ast => ("AST", &["graph", "optimize"]),
+        ExplainKind::QueryTree => {
+            ("QUERY TREE", &["passes", "run_passes", "dump_tree", "dump_passes", "dump_ast"])
+        }
+        ExplainKind::Analyze => (
+            "ANALYZE",
+            &[
+                "processors",
+                "indexes",
+                "actions",
+                "column_structure",
+                "pretty",
+                "header",
+                "compact",
+                "description",
+                "sorting",
+                "input_headers",
+                "projections",
+                "matches",
+                "json",
+            ],
+        ),
+        ExplainKind::Profile => ("PROFILE", &["json"]),
+    }
+}
+
+/// Fails for a setting that the kind does not have, and for a value that is none of it.
+pub(crate) fn check_settings(statement: &ast::Explain, ctx: &QueryContext) -> Result<()> {
+    let (kind, known) = settings_of(statement.kind);
+    for setting in &statement.settings {
+        let name = setting.name.name.as_str();
+        ensure!(
+            known.contains(&name),
+            UNKNOWN_SETTING,
+            "Unknown setting \"{name}\" for EXPLAIN {kind} query. Supported settings: {}",
+            known.join(", ")
+        );
+        // That one has words of its own.
+        if name == "json" {
+            continue;
+        }
+        let ast::SettingValue::Expr(value) = &setting.value else { continue };
+        let literal = bind_constant(value, ctx, &ctx.ids)?;
+        let Value::UInt(number) = literal.value() else {
+            bail!(
+                INVALID_SETTING_VALUE,
+                "Invalid type {} for setting \"{name}\" only integer settings are supported",
+                literal.ty
+            )
+        };
+        ensure!(
+            number <= 1 || name.ends_with("passes") && !name.starts_with("run") && !name.starts_with("dump"),
+            INVALID_SETTING_VALUE,
+            "Invalid value {number} for setting \"{name}\". Expected boolean type"
+        );
+    }
+    Ok(())
 }
 
 /// EXPLAIN ESTIMATE as rows.

@@ -123,6 +123,10 @@ impl Table for FunctionTable {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
         bail!(LOGICAL_ERROR, "Tables of table functions are read through these")
     }

@@ -2,9 +2,8 @@
 
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::TableArgument;
-use chalet_formats::Schema;
-use chalet_storage::TableSchema;
 use chalet_storage::generate_random::{GenerateRandom, Random};
+use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_types::DataType;
 use std::hash::{BuildHasher, RandomState};
 
@@ -100,7 +99,7 @@ fn number(arg: &TableArgument, name: &str) -> Result<u64> {
 /// `generateRandom([structure, ][random_seed[, max_string_length[, max_array_length]]])`.
 pub(crate) fn function(
     args: &[TableArgument],
-    parse_structure: fn(&str) -> Result<Schema>,
+    parse_structure: impl Fn(&str) -> Result<Vec<ColumnSchema>>,
 ) -> Result<GenerateRandom> {
     let is_text = |arg: &TableArgument| matches!(arg, TableArgument::Value(_, ty) if ty.bare().is_string());
     let structure = args.first().filter(|arg| is_text(arg)).and_then(crate::table_argument::text);
@@ -112,12 +111,15 @@ pub(crate) fn function(
          random_seed, max_string_length, max_array_length]"
     );
     let settings = Settings::of(rest)?;
-    let structure = structure.unwrap_or_else(|| random_structure(settings.seed));
-    Ok(settings.table(TableSchema::of(parse_structure(&structure)?)))
+    let columns = match structure {
+        Some(structure) => parse_structure(&structure)?,
+        None => random_columns(settings.seed)?,
+    };
+    Ok(settings.table(TableSchema::new(columns)))
 }
 
 /// The same columns for the same seed.
-fn random_structure(seed: u64) -> String {
+fn random_columns(seed: u64) -> Result<Vec<ColumnSchema>> {
     let mut random = Random::new(seed);
     let n = 1 + random.up_to(MAX_COLUMNS - 1);
     let column = |at| {
@@ -125,8 +127,8 @@ fn random_structure(seed: u64) -> String {
         let around = AROUND.get(random.up_to(AROUND.len() as u64 * 3) as usize).copied().unwrap_or_default();
         let text = if around.is_empty() { name.to_string() } else { format!("{around}{name})") };
         // Not all types may be dictionaries.
-        let ty = if text.parse::<DataType>().is_ok() { text } else { name.to_string() };
-        format!("c{at} {ty}")
+        let ty = text.parse::<DataType>().or_else(|_| name.parse())?;
+        Ok(ColumnSchema::new(format!("c{at}"), ty))
     };
-    (1..=n).map(column).collect::<Vec<_>>().join(", ")
+    (1..=n).map(column).collect()
 }

@@ -1,11 +1,12 @@
 //! Table functions, by name.
 
-use crate::column_definitions::{columns, nested_parts};
-use crate::defaults::with_defaults;
+use crate::column_definitions::columns;
+use crate::defaults::{AllGiven, with_defaults};
 use crate::dictionaries::attached::Attached;
 use crate::external_functions;
 use crate::formats::{self, FORMATS};
 use crate::generate_random;
+use crate::merge_tree::part_defaults::PartDefaults;
 use crate::merge_tree_functions;
 use crate::merged;
 use crate::query_context::QueryContext;
@@ -18,13 +19,14 @@ use chalet_binder::{Environment, TableArgument};
 use chalet_columns::{Block, Builder, Column};
 use chalet_formats::{Format, Input, Schema};
 use chalet_storage::file::FileTable;
+use chalet_storage::file_defaults::FileDefaults;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::format_detection::detect;
 use chalet_storage::looped::Looped;
 use chalet_storage::null::NullTable;
 use chalet_storage::numbers::Sequence;
 use chalet_storage::primes::Primes;
-use chalet_storage::{Table, TableSchema};
+use chalet_storage::{ColumnSchema, Table, TableSchema};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -84,7 +86,9 @@ pub(crate) fn make(
 ) -> Result<Arc<dyn Table>> {
     match name {
         "numbers" | "numbers_mt" => numbers(name, args),
-        "generateRandom" => Ok(Arc::new(generate_random::function(args, parse_structure)?)),
+        "generateRandom" => {
+            Ok(Arc::new(generate_random::function(args, |text| structure_columns(text, ctx))?))
+        }
         "generateSeries" | "generate_series" => series(name, args),
         "loop" => looped(args, ctx),
         "zeros" | "zeros_mt" => {
@@ -111,12 +115,16 @@ pub(crate) fn make(
         "primes" => primes(args),
         "python" | "Python" => python(args, replacement_scan),
         "null" => {
-            let structure = match args.first().and_then(text) {
-                None if args.is_empty() => no_structure(),
-                Some(auto) if auto == "auto" => no_structure(),
-                _ => structure(args.first(), name)?,
+            let schema = match args.first().map(text) {
+                None => TableSchema::of(no_structure()),
+                Some(Some(auto)) if auto == "auto" => TableSchema::of(no_structure()),
+                Some(Some(written)) => TableSchema::new(structure_columns(&written, ctx)?),
+                Some(None) => bail!(
+                    NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                    "Table function '{name}' requires a structure as its argument"
+                ),
             };
-            Ok(Arc::new(NullTable { schema: TableSchema::of(structure) }))
+            Ok(Arc::new(NullTable { schema }))
         }
         "format" => format_function(args, ctx),
         "remote" | "remoteSecure" => crate::remote::table(name, args, ctx),
@@ -129,6 +137,8 @@ pub(crate) fn make(
             INVALID_USAGE_OF_INPUT,
             "Input stream is not initialized, input() must be used only in INSERT SELECT query."
         ),
+        // One with a query is bound as a query.
+        "view" => bail!(SYNTAX_ERROR, "Table function 'view' takes a SELECT query"),
         "SQLStandardValues" => values(name, args, ctx),
         _ if name.eq_ignore_ascii_case("values") => values("values", args, ctx),
         _ => {
@@ -258,7 +268,7 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
             "Table function '{name}' requires 'start, stop' or 'start, stop, step'"
         ),
     };
-    ensure!(step > 0, INVALID_SETTING_VALUE, "Table function '{name}' requires step to be a positive number");
+    ensure!(step > 0, BAD_ARGUMENTS, "Table function '{name}' requires step to be a non-zero number.");
     let count = if last < first { Some(0) } else { ((last - first) / step).checked_add(1) };
     ensure!(
         count.is_some(),
@@ -269,37 +279,14 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
     Ok(Arc::new(Sequence { column, first, step, count, zeros: false, engine: "SystemNumbers" }))
 }
 
-/// The columns of `'a UInt8, b String'`.
-pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
-    let mut schema = Schema::new();
-    for column in chalet_syntax::parse_structure(text)? {
-        let name = column.name.name;
-        let Some(written) = column.ty else {
-            bail!(BAD_ARGUMENTS, "Column {name} of the structure has no type");
-        };
-        let ty: DataType = written.text.parse()?;
-        let ty = if column.nullable == Some(true) { ty.nullable() } else { ty };
-        match nested_parts(&name, &written.text, &ty) {
-            Some(parts) => schema.extend(parts),
-            None => schema.push((name, ty)),
-        }
-    }
-    Ok(schema)
+/// The columns of `'a UInt8, b String DEFAULT 'x''`.
+pub(crate) fn structure_columns(text: &str, ctx: &QueryContext) -> Result<Vec<ColumnSchema>> {
+    columns(&chalet_syntax::parse_structure(text)?, ctx)
 }
 
 /// The columns of `null()` where it is read.
 fn no_structure() -> Schema {
     vec![("dummy".into(), DataType::UInt8)]
-}
-
-fn structure(arg: Option<&TableArgument>, function: &str) -> Result<Schema> {
-    let text = arg.and_then(text).ok_or_else(|| {
-        err!(
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Table function '{function}' requires a structure as its argument"
-        )
-    })?;
-    parse_structure(&text)
 }
 
 /// `dictionary(name)`.
@@ -338,9 +325,15 @@ fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
             None => detect(&path, &formats::by_contents()?, word(3).as_deref(), &ctx.formats)?,
         },
     };
-    let structure = word(2).map(|s| parse_structure(&s)).transpose()?;
     let context = file_context(ctx);
-    Ok(Arc::new(FileTable::open(&path, format, structure, word(3), context)?))
+    let Some(written) = word(2) else {
+        return Ok(Arc::new(FileTable::open(&path, format, None, word(3), context)?));
+    };
+    let declared = structure_columns(&written, ctx)?;
+    let structure = declared.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
+    let table = FileTable::open(&path, format, Some(structure), word(3), context)?;
+    let schema = TableSchema::new(declared);
+    Ok(Arc::new(table.declared_as(FileDefaults { schema, defaults: PartDefaults::new(ctx) })))
 }
 
 /// A pattern may hide the suffix (`x.csv.{gz,zst}`): the first file that it means shows it.
@@ -371,7 +364,7 @@ fn format_function(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn
     let (name, given, data) = match (&words[..], args) {
         ([Some(name), _], [_, TableArgument::Value(data, _)]) => (name, None, data),
         ([Some(name), Some(structure), _], [_, _, TableArgument::Value(data, _)]) => {
-            (name, Some(columns(&chalet_syntax::parse_structure(structure)?, ctx)?), data)
+            (name, Some(structure_columns(structure, ctx)?), data)
         }
         _ => bail!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -402,22 +395,24 @@ fn values(name: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<
     let may_declare = name == "values" && args.len() > 1;
     let declared = match args.first() {
         Some(TableArgument::Value(Value::Bytes(text), DataType::String)) if may_declare => {
-            std::str::from_utf8(text).ok().and_then(|text| parse_structure(text).ok())
+            std::str::from_utf8(text).ok().and_then(|text| structure_columns(text, ctx).ok())
         }
         _ => None,
     };
+    // One that no table can have is a value.
+    let declared = declared.filter(|columns| are_distinct(columns)).map(TableSchema::new);
     let rows = &args[usize::from(declared.is_some())..];
     ensure!(
         !rows.is_empty(),
-        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-        "Table function '{name}' requires 1 or more arguments"
+        TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+        "Table function '{name}' requires at least 1 argument."
     );
     let mut cells: Vec<Vec<(Value, DataType)>> = Vec::with_capacity(rows.len());
     for row in rows {
         let TableArgument::Value(value, ty) = row else {
             bail!(BAD_ARGUMENTS, "Table function '{name}' takes constant rows");
         };
-        let one_column = declared.as_ref().is_some_and(|d| d.len() == 1);
+        let one_column = declared.as_ref().is_some_and(|d| given_of(d).len() == 1);
         cells.push(match (value, ty) {
             (Value::Tuple(items), DataType::Tuple(fields)) if !one_column || items.len() == 1 => {
                 items.iter().cloned().zip(fields.iter().map(|f| f.ty.clone())).collect()
@@ -438,33 +433,48 @@ fn values(name: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<
         "Cannot determine a common structure for {name} function arguments: the amount of columns is different for different \
          arguments."
     );
-    let structure = match declared {
-        Some(structure) => structure,
-        None => (0..n)
-            .map(|i| {
-                let types: Vec<DataType> = cells.iter().map(|row| row[i].1.clone()).collect();
-                Ok((format!("c{}", i + 1), chalet_types::supertype::common_supertype(&types)?))
-            })
-            .collect::<Result<Schema>>()?,
+    let schema = match declared {
+        Some(schema) => schema,
+        None => TableSchema::of(common_columns(&cells)?),
     };
+    let given = given_of(&schema);
     ensure!(
-        structure.len() == n,
+        given.len() == n,
         BAD_ARGUMENTS,
         "Values table function requires all rows amount of elements ({n}) to match the structure ({})",
-        structure.len()
+        given.len()
     );
     let cast = caster(ctx);
     let mut columns = Vec::with_capacity(n);
-    for (i, (_, ty)) in structure.iter().enumerate() {
-        let mut builder = Builder::new(ty);
+    for (i, column) in given.iter().enumerate() {
+        let mut builder = Builder::new(&column.ty);
         for row in &cells {
             let (value, from) = &row[i];
-            builder.push_value(&converted(&cast, value, from, ty)?)?;
+            builder.push_value(&converted(&cast, value, from, &column.ty)?)?;
         }
         columns.push(Column::Flat(builder.finish()));
     }
-    let block = Block::new(columns, cells.len());
-    Ok(Arc::new(FixedTable::new("Values", TableSchema::of(structure), vec![block])))
+    let blocks = with_defaults(&AllGiven, Block::new(columns, cells.len()), &given, &schema, ctx)?;
+    Ok(Arc::new(FixedTable::new("Values", schema, blocks)))
+}
+
+fn are_distinct(columns: &[ColumnSchema]) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    columns.iter().all(|column| seen.insert(&*column.name))
+}
+
+/// The columns that rows have values for.
+fn given_of(schema: &TableSchema) -> Vec<ColumnSchema> {
+    schema.columns.iter().filter(|column| column.in_star()).cloned().collect()
+}
+
+/// Columns `c1`, `c2` of the common types of rows that are of one length.
+fn common_columns(cells: &[Vec<(Value, DataType)>]) -> Result<Schema> {
+    let column = |i: usize| {
+        let types: Vec<DataType> = cells.iter().map(|row| row[i].1.clone()).collect();
+        Ok((format!("c{}", i + 1), chalet_types::supertype::common_supertype(&types)?))
+    };
+    (0..cells[0].len()).map(column).collect()
 }
 
 /// A written value as the declared type. Unlike a cast it loses nothing.

@@ -2,6 +2,7 @@
 
 use crate::condition_cache;
 use crate::disk::fs::{Access, File};
+use crate::file_defaults::{FileDefaults, Filling};
 use crate::file_rows::FileRows;
 use crate::file_statistics;
 use crate::mapped::{cannot_open, mapped};
@@ -70,6 +71,8 @@ pub struct FileTable {
     format: &'static Format,
     compression: Option<String>,
     structure: Schema,
+    /// Given where columns were declared.
+    declared: Option<FileDefaults>,
     context: FileContext,
 }
 
@@ -83,8 +86,15 @@ impl FileTable {
         context: FileContext,
     ) -> Result<FileTable> {
         let files = crate::paths::expand(path)?;
-        let mut table =
-            FileTable { path: path.to_string(), files, format, compression, structure: Vec::new(), context };
+        let mut table = FileTable {
+            path: path.to_string(),
+            files,
+            format,
+            compression,
+            structure: Vec::new(),
+            declared: None,
+            context,
+        };
         table.structure = match structure {
             Some(structure) => structure,
             None => table.infer_structure()?,
@@ -92,7 +102,35 @@ impl FileTable {
         Ok(table)
     }
 
+    /// The same with the columns as they were declared: a structure alone has no defaults.
+    pub fn declared_as(mut self, declared: FileDefaults) -> FileTable {
+        self.declared = Some(declared);
+        self
+    }
+
+    /// How values that rows leave out are computed, if any are.
+    fn defaults(&self) -> Option<&FileDefaults> {
+        self.declared.as_ref().filter(|declared| declared.schema.columns.iter().any(|c| c.default.is_some()))
+    }
+
+    /// Are there rows whose values of the column, one of the file's own, are computed?
+    fn has_default(&self, column: usize) -> bool {
+        self.declared.as_ref().is_some_and(|declared| declared.has_default(column))
+    }
+
+    /// A file keeps all its columns.
+    fn check_columns(&self) -> Result<()> {
+        let declared = self.declared.iter().flat_map(|declared| declared.schema.columns.iter());
+        ensure!(
+            { declared }.all(ColumnSchema::in_star),
+            BAD_ARGUMENTS,
+            "Table engine File doesn't support special columns like MATERIALIZED, ALIAS or EPHEMERAL"
+        );
+        Ok(())
+    }
+
     fn files_scan(&self, request: &ScanRequest) -> Result<FilesScan> {
+        self.check_columns()?;
         if self.files.len() == 1 && !self.files[0].exists() {
             bail!(FILE_DOESNT_EXIST, "File {} doesn't exist", self.files[0].display());
         }
@@ -108,18 +146,31 @@ impl FileTable {
             .iter()
             .scan(0, |next, &c| {
                 *next += usize::from(c < n_own);
-                Some((c < n_own).then(|| *next - 1))
+                // What the reader gives of columns with defaults is not yet what rows have.
+                Some((c < n_own && !self.has_default(c)).then(|| *next - 1))
             })
             .collect();
+        let mut wanted = wanted.to_vec();
+        let filling = match self.defaults() {
+            Some(declared) if self.context.settings.input_format_defaults_for_omitted_fields => {
+                Some((declared.clone(), declared.filling(&mut wanted)?))
+            }
+            _ => None,
+        };
+        let mut filter = request.filter.as_ref().and_then(|filter| own_filter(filter, &own));
+        if let (Some(_), Some(filter)) = (&filling, &mut filter) {
+            // Defaults read them.
+            filter.unread.clear();
+        }
         let read = ReadRequest {
             rows: None,
             structure: self.structure.clone().into(),
-            wanted,
+            wanted: wanted.into(),
             settings: self.context.settings.clone(),
             time_zone: self.context.time_zone.clone(),
             evaluate: self.context.evaluate.clone(),
             cast: self.context.cast.clone(),
-            filter: request.filter.as_ref().and_then(|filter| own_filter(filter, &own)),
+            filter,
             dynamic_filters: request.dynamic_filters.iter().filter_map(|f| own_filter(f, &own)).collect(),
             only_lengths: Vec::new(),
             ranges: request.ranges.iter().filter_map(|range| own_range(range, &own)).collect(),
@@ -137,6 +188,7 @@ impl FileTable {
                 request: read,
                 filter: request.filter.clone(),
                 places,
+                filling,
                 schema,
                 max_block_size: request.context.max_block_size.max(1),
                 progress: request.context.progress.clone(),
@@ -275,8 +327,13 @@ impl Table for FileTable {
 
     fn schema(&self) -> TableSchema {
         let is_own = |name: &str| self.structure.iter().any(|(own, _)| own == name);
-        let own = self.structure.iter().map(|(name, ty)| ColumnSchema::new(name.as_str(), ty.clone()));
-        let mut columns: Vec<ColumnSchema> = own.collect();
+        let mut columns: Vec<ColumnSchema> = match &self.declared {
+            Some(declared) => declared.schema.columns.to_vec(),
+            None => {
+                let own = self.structure.iter();
+                own.map(|(name, ty)| ColumnSchema::new(name.as_str(), ty.clone())).collect()
+            }
+        };
         for (key, value) in self.files.first().map(|f| partitions(f)).unwrap_or_default() {
             if !is_own(&key) {
                 // Numbers where they are numbers, as the kernel reads them.
@@ -289,16 +346,21 @@ impl Table for FileTable {
         TableSchema::new(columns)
     }
 
+    fn takes_prewhere(&self) -> bool {
+        self.format.input.is_some_and(|input| input.applies_dynamic_filters())
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(self.files_scan(request)?))
     }
 
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
-        let own: Vec<usize> = columns.iter().copied().filter(|&c| c < self.structure.len()).collect();
+        let is_own = |c: &usize| *c < self.structure.len() && !self.has_default(*c);
+        let own: Vec<usize> = columns.iter().copied().filter(is_own).collect();
         let request = ScanRequest { columns: own.clone(), ..ScanRequest::default() };
         let scan = self.files_scan(&request).ok()?;
         let found = file_statistics::of_files(&scan.shared, self.compression.as_deref(), own.len());
-        // Columns that are made of the name of the file are not known.
+        // Columns that are made of the name of the file are not known, nor are those that files may lack.
         let of = |column: &usize| own.iter().position(|c| c == column).map(|at| found.columns[at].clone());
         let columns = columns.iter().map(|column| of(column).unwrap_or_default()).collect();
         Some(TableStatistics { rows: found.rows, columns })
@@ -326,6 +388,10 @@ impl Table for FileTable {
     }
 
     fn has_row_ids(&self) -> bool {
+        // Rows are read by their numbers without what says which of their values are left out.
+        if self.defaults().is_some() {
+            return false;
+        }
         // What is decompressed as a stream would have to be kept.
         self.format.input.is_some_and(|input| input.numbers_rows())
             && self.files.len() <= row_ids::MAX_SOURCES
@@ -333,6 +399,7 @@ impl Table for FileTable {
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
+        self.check_columns()?;
         ensure!(
             !crate::paths::is_pattern(&self.path),
             DATABASE_ACCESS_DENIED,
@@ -393,6 +460,7 @@ pub(crate) struct Shared {
     /// For the blocks of readers that do not apply it themselves.
     filter: Option<ScanFilter>,
     places: Vec<Place>,
+    filling: Option<(FileDefaults, Filling)>,
     pub schema: TableSchema,
     max_block_size: usize,
     progress: Arc<crate::scan::ScanProgress>,
@@ -503,7 +571,7 @@ impl Scan for FilesScan {
             is_own(&&places[column]).then(|| places[..column].iter().filter(is_own).count())
         };
         let own: Vec<usize> = columns.iter().map(|&column| own(column)).collect::<Option<_>>()?;
-        if self.shared.filter.is_some() {
+        if self.shared.filter.is_some() || (self.shared.filling.is_some() && !columns.is_empty()) {
             return None;
         }
         let mut all = Summary::empty(own.len());
@@ -578,6 +646,13 @@ impl ScanWorker for Worker {
             if block.is_empty() {
                 continue;
             }
+            let block = match &self.shared.filling {
+                Some((declared, filling)) => {
+                    let n_read = self.shared.request.wanted.len();
+                    declared.filled(block, unit.reader.omitted(), filling, n_read)?
+                }
+                None => block,
+            };
             let mut block = complete(block, &self.shared.places, path, unit.file)?;
             if let Some(filter) = &self.shared.filter
                 && !unit.reader.applies_filter()

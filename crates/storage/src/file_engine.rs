@@ -3,6 +3,8 @@
 
 use crate::disk::TableFolder;
 use crate::file::{FileContext, FileTable};
+use crate::file_defaults::FileDefaults;
+use crate::merge_tree::Defaults;
 use crate::samples::Sample;
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, err};
@@ -22,6 +24,7 @@ pub struct FileEngine {
     format: &'static Format,
     compression: Option<String>,
     context: FileContext,
+    defaults: Arc<dyn Defaults>,
     place: FilePlace,
     /// Removed with the table.
     _temporary: Option<Folder>,
@@ -44,6 +47,7 @@ impl FileEngine {
         place: FilePlace,
         compression: Option<String>,
         context: FileContext,
+        defaults: Arc<dyn Defaults>,
     ) -> Result<FileEngine> {
         let mut temporary = None;
         let in_folder = |folder: &Path| {
@@ -62,6 +66,7 @@ impl FileEngine {
             format,
             compression,
             context,
+            defaults,
             place,
             _temporary: temporary,
         };
@@ -93,8 +98,10 @@ impl FileEngine {
 
     /// The file with the columns of the table.
     fn file(&self) -> Result<FileTable> {
-        let own = self.schema.columns.iter().take(self.n_own);
-        self.open(Some(own.map(|c| (c.name.to_string(), c.ty.clone())).collect()))
+        let own = &self.schema.columns[..self.n_own];
+        let file = self.open(Some(own.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect()))?;
+        let schema = TableSchema::new(own.to_vec());
+        Ok(file.declared_as(FileDefaults { schema, defaults: self.defaults.clone() }))
     }
 }
 
@@ -105,6 +112,10 @@ impl Table for FileEngine {
 
     fn schema(&self) -> TableSchema {
         self.schema.clone()
+    }
+
+    fn takes_prewhere(&self) -> bool {
+        self.file().is_ok_and(|file| file.takes_prewhere())
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {

@@ -37,6 +37,10 @@ impl Table for FixedTable {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(BlockScan::new(self.blocks.clone(), request)))
     }

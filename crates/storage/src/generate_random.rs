@@ -31,6 +31,10 @@ impl Table for GenerateRandom {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         let columns = request.columns.iter().map(|&at| (at as u64, self.schema.columns[at].ty.clone()));
         let columns: Vec<(u64, DataType)> = columns.collect();

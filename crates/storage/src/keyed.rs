@@ -115,6 +115,10 @@ impl Table for KeyedTable {
         self.rows.schema()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         self.rows.scan(request)
     }

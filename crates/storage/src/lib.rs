@@ -21,6 +21,7 @@
 //! - [`mapped`]: files as memory
 //! - [`row_ids`]: row ids of scans of several sources
 //! - [`samples`]: some rows from all over a table, for estimates
+//! - [`file_defaults`]: values that rows of files leave out
 //! - [`file_rows`]: rows of files by row id
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
@@ -35,6 +36,7 @@ pub mod condition_cache;
 pub mod detached;
 pub mod disk;
 pub mod file;
+pub mod file_defaults;
 pub mod file_engine;
 mod file_rows;
 mod file_statistics;

@@ -23,6 +23,10 @@ impl Table for Looped {
         self.table.schema()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(LoopScan {
             table: self.table.clone(),

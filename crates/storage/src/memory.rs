@@ -4,11 +4,12 @@ use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
 use crate::samples::{self, Sample, SampledColumns};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column};
 use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 /// ENGINE = Memory: blocks as they were inserted; scans share them.
@@ -16,6 +17,8 @@ pub struct MemoryTable {
     engine: &'static str,
     schema: TableSchema,
     blocks: Arc<RwLock<Arc<[Block]>>>,
+    /// Another table has taken the place of this one, with its rows.
+    is_replaced: Arc<AtomicBool>,
     kept: Kept,
     known: Mutex<Known>,
 }
@@ -72,6 +75,7 @@ impl MemoryTable {
             engine,
             schema,
             blocks: Arc::new(RwLock::new(Arc::new([]))),
+            is_replaced: Arc::default(),
             kept: Kept::default(),
             known: Mutex::new(Known { blocks: Weak::<[Block; 0]>::new(), columns: Arc::default() }),
         }
@@ -82,10 +86,37 @@ impl MemoryTable {
         MemoryTable { kept, ..self }
     }
 
+    /// The table with other columns, given to `publish`, which puts it in this one's place; `change` makes its blocks of those that
+    /// are here. Rows that are still being inserted here are refused from then on.
+    pub fn alter(
+        &self,
+        schema: TableSchema,
+        change: impl Fn(&Block) -> Result<Block>,
+        publish: impl FnOnce(MemoryTable) -> Result<()>,
+    ) -> Result<()> {
+        let blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        ensure!(!self.is_replaced.load(Relaxed), TABLE_IS_DROPPED, "The table was altered meanwhile");
+        let changed: Arc<[Block]> = blocks.iter().map(change).collect::<Result<_>>()?;
+        let altered = MemoryTable {
+            blocks: Arc::new(RwLock::new(changed)),
+            ..MemoryTable::named(self.engine, schema).keeping(self.kept)
+        };
+        publish(altered)?;
+        self.is_replaced.store(true, Relaxed);
+        Ok(())
+    }
+
     fn inserter(&self, over: Option<Arc<[Block]>>) -> MemoryInserter {
         let stored = self.schema.columns.iter().filter(|column| column.is_stored());
         let coded = stored.map(|column| matches!(column.ty, DataType::LowCardinality(_))).collect();
-        MemoryInserter { target: self.blocks.clone(), coded, kept: self.kept, over, pending: Vec::new() }
+        MemoryInserter {
+            target: self.blocks.clone(),
+            is_replaced: self.is_replaced.clone(),
+            coded,
+            kept: self.kept,
+            over,
+            pending: Vec::new(),
+        }
     }
 
     /// Some rows of these columns, positions in the schema; `None` where one of them is not stored.
@@ -117,6 +148,10 @@ impl Table for MemoryTable {
 
     fn schema(&self) -> TableSchema {
         self.schema.clone()
+    }
+
+    fn takes_prewhere(&self) -> bool {
+        matches!(self.engine, "Memory" | "Log")
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
@@ -175,6 +210,7 @@ impl Table for MemoryTable {
 
 struct MemoryInserter {
     target: Arc<RwLock<Arc<[Block]>>>,
+    is_replaced: Arc<AtomicBool>,
     /// Which columns are LowCardinality.
     coded: Vec<bool>,
     kept: Kept,
@@ -203,6 +239,11 @@ impl Inserter for MemoryInserter {
 
     fn finish(self: Box<Self>) -> Result<()> {
         let mut blocks = self.target.write().unwrap_or_else(PoisonError::into_inner);
+        ensure!(
+            !self.is_replaced.load(Relaxed),
+            TABLE_IS_DROPPED,
+            "The table was altered while rows were written: none were inserted"
+        );
         *blocks = match self.over {
             None if self.kept.max_bytes == 0 && self.kept.max_rows == 0 => {
                 blocks.iter().cloned().chain(self.pending).collect()

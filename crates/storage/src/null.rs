@@ -21,6 +21,10 @@ impl Table for NullTable {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(BlockScan::new(Arc::new([]), request)))
     }

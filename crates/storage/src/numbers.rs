@@ -35,6 +35,10 @@ impl Table for Sequence {
         TableSchema::of([(self.column, ty)])
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         let mut runs = self.runs();
         let mut is_endless = self.count.is_none();

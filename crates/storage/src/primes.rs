@@ -29,6 +29,10 @@ impl Table for Primes {
         TableSchema::of([("prime", DataType::UInt64)])
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         let count = match (request.limit, &request.filter) {
             (Some(limit), None) => Some(self.count.map_or(limit, |count| count.min(limit))),

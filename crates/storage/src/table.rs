@@ -198,6 +198,12 @@ pub trait Table: Send + Sync {
         false
     }
 
+    /// May a query say which conditions are tested first? Those that ask for it of other tables are refused. Memory and Log, whose
+    /// rows are all at hand, take it too: a table without an engine is one of them, and a MergeTree to who knows ClickHouse.
+    fn takes_prewhere(&self) -> bool {
+        true
+    }
+
     /// By what the rows of an INSERT are to be sorted before they are written.
     fn keys(&self) -> Option<&TableKeys> {
         None

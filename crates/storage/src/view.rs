@@ -22,6 +22,10 @@ impl Table for View {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
         bail!(LOGICAL_ERROR, "A view is read through its query")
     }

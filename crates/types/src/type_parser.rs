@@ -311,13 +311,7 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Date" => Date,
         "Date32" => Date32,
         "Time" => Time,
-        "FixedString" => match parameters[..] {
-            [Parameter::Number(n @ 1..=0xff_ffff)] => FixedString(n as u32),
-            _ => bail!(
-                UNEXPECTED_AST_STRUCTURE,
-                "FixedString data type family must have a number (positive integer) as its argument"
-            ),
-        },
+        "FixedString" => fixed_string(&parameters)?,
         "Decimal" => decimal(&parameters, None)?,
         "Decimal32" => decimal(&parameters, Some(9))?,
         "Decimal64" => decimal(&parameters, Some(18))?,
@@ -486,6 +480,21 @@ fn time_scale(scale: i64, family: &str) -> Result<u8> {
         "Scale {scale} is too large for {family}. Maximum is up to nanoseconds (9)"
     );
     Ok(scale as u8)
+}
+
+/// `FixedString(n)`.
+fn fixed_string(parameters: &[Parameter]) -> Result<DataType> {
+    match parameters[..] {
+        [Parameter::Number(n @ 1..=0xff_ffff)] => Ok(DataType::FixedString(n as u32)),
+        [] => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "FixedString data type family must have exactly one argument - size in bytes"
+        ),
+        _ => bail!(
+            UNEXPECTED_AST_STRUCTURE,
+            "FixedString data type family must have a number (positive integer) as its argument"
+        ),
+    }
 }
 
 /// `Decimal(P, S)`, or `DecimalN(S)` when the width fixes the precision.

@@ -79,6 +79,10 @@ impl Table for Attached {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         let blocks = match self.dictionary.definition.is_cache() {
             // What is there, as in the kernel: nobody asked for the others.

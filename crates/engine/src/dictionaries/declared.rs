@@ -44,7 +44,7 @@ pub(crate) fn normalised(
     ctx: &QueryContext,
 ) -> Result<ast::CreateDictionary> {
     let mut made = create.clone();
-    (made.attach, made.or_replace, made.if_not_exists, made.cluster) = (false, false, false, None);
+    (made.attach, made.replace, made.if_not_exists, made.cluster) = (false, ast::Replace::No, false, None);
     for part in [&mut made.source, &mut made.layout].into_iter().flatten() {
         part.name = part.name.to_ascii_uppercase();
         pairs(&mut part.pairs, ctx)?;

@@ -189,6 +189,10 @@ impl Table for Dictionary {
         self.definition.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {
         bail!(LOGICAL_ERROR, "A dictionary is read by statements that can load it")
     }
@@ -216,6 +220,10 @@ impl Table for OverDictionary {
 
     fn schema(&self) -> TableSchema {
         self.schema.clone()
+    }
+
+    fn takes_prewhere(&self) -> bool {
+        false
     }
 
     fn scan(&self, _: &ScanRequest) -> Result<Arc<dyn Scan>> {

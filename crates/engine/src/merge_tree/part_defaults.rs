@@ -1,5 +1,5 @@
-//! Defaults over other columns, for rows of parts that were written before the column came: they are computed while the part is
-//! read, as in ClickHouse, and written with the next merge.
+//! Defaults of rows that lack a column, of parts that were written before it came and of files: they are computed while the rows
+//! are read, as in ClickHouse. Those of parts are written with the next merge.
 
 use crate::database::Database;
 use crate::query_context::QueryContext;
@@ -46,6 +46,14 @@ impl PartDefaults {
         Ok(self.ctx.get_or_init(|| made))
     }
 
+    /// A default that reads no columns.
+    fn constant(&self, column: &ColumnSchema, rows: &Block) -> Result<Column> {
+        let Some((_, text)) = column.default.as_ref().filter(|(_, text)| !text.is_empty()) else {
+            bail!(LOGICAL_ERROR, "Column {} has no default", column.name)
+        };
+        Ok(program(text, column, &[], self.ctx()?)?.evaluate(rows)?.swap_remove(0))
+    }
+
     fn compiled(&self, column: &ColumnSchema, schema: &TableSchema) -> Result<Arc<Compiled>> {
         let Some((DefaultKind::Default | DefaultKind::Materialized, text)) = &column.default else {
             return Ok(Arc::new(Compiled { reads: Arc::default(), program: None }));
@@ -76,7 +84,7 @@ impl Defaults for PartDefaults {
     fn compute(&self, column: &ColumnSchema, schema: &TableSchema, inputs: &Block) -> Result<Column> {
         match &self.compiled(column, schema)?.program {
             Some(program) => Ok(program.evaluate(inputs)?.swap_remove(0)),
-            None => bail!(LOGICAL_ERROR, "The default of column {} reads no columns", column.name),
+            None => self.constant(column, inputs),
         }
     }
 }

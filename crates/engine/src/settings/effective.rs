@@ -57,6 +57,8 @@ impl Settings {
         for (name, field) in flags {
             *field = self.flag(name).unwrap_or(*field);
         }
+        let empty = self.flag("empty_result_for_aggregation_by_constant_keys_on_empty_set");
+        s.row_of_constant_keys = empty == Some(false);
         let texts: [(&str, &mut String); 7] = [
             ("join_algorithm", &mut s.join_algorithm),
             ("join_default_strictness", &mut s.join_default_strictness),

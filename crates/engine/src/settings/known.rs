@@ -57,7 +57,7 @@ static ALL: LazyLock<Vec<Known>> = LazyLock::new(|| {
 });
 
 /// A default as it is; of the few that have escapes, a text that lasts as long as the process.
-fn unescaped(text: &'static str) -> &'static str {
+pub(super) fn unescaped(text: &'static str) -> &'static str {
     if !text.contains('\\') {
         return text;
     }

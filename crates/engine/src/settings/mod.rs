@@ -1,7 +1,9 @@
 //! Settings: every name of the kernel is known, with its type and default; those that mean something here reach the rooms
 //! as typed structs.
 
+mod compatibility;
 mod effective;
+mod enumerations;
 mod known;
 pub mod merge_tree;
 mod number;
@@ -11,13 +13,22 @@ pub use known::{Known, TIERS, all, find};
 
 use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_types::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// What the kernel cuts sizes of blocks to.
+const MOST_ROWS_OF_BLOCK: u64 = 1 << 32;
+/// ... and sizes of buffers, in bytes.
+const MOST_BYTES_READ: u64 = 1 << 28;
+/// ... and `max_threads`.
+const THREADS_PER_CORE: u64 = 256;
 
 /// The settings of a session or a statement: those that differ from the defaults, as text.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     changed: Arc<BTreeMap<&'static str, String>>,
+    /// Those of them that only differ because an earlier release is to be like.
+    by_compatibility: Arc<BTreeSet<&'static str>>,
 }
 
 impl Settings {
@@ -29,6 +40,10 @@ impl Settings {
         // Values that a room refuses must fail here and not in every later statement.
         let mut formats = chalet_formats::FormatSettings::default();
         formats.set(known.name, &text)?;
+        if known.name == "compatibility" {
+            self.set_compatibility(&text)?;
+        }
+        self.set_otherwise(known.name);
         Arc::make_mut(&mut self.changed).insert(known.name, text);
         Ok(())
     }
@@ -44,8 +59,19 @@ impl Settings {
 
     pub fn reset(&mut self, name: &str) -> Result<()> {
         let known = find(name).ok_or_else(|| unknown(name))?;
+        if known.name == "compatibility" {
+            self.set_compatibility("")?;
+        }
+        self.set_otherwise(known.name);
         Arc::make_mut(&mut self.changed).remove(known.name);
         Ok(())
+    }
+
+    /// Notes that a setting no longer follows `compatibility`.
+    fn set_otherwise(&mut self, name: &str) {
+        if self.by_compatibility.contains(name) {
+            Arc::make_mut(&mut self.by_compatibility).remove(name);
+        }
     }
 
     /// The text of a setting's value; `None` for a name that the kernel does not have.
@@ -168,10 +194,7 @@ fn boolean(text: &str) -> Result<String> {
     let is_true = match text.to_ascii_lowercase().as_str() {
         "1" | "true" => true,
         "0" | "false" => false,
-        _ => match text.parse::<f64>() {
-            Ok(x) => x != 0.0,
-            Err(_) => bail!(CANNOT_PARSE_BOOL, "Cannot parse boolean value: '{text}'"),
-        },
+        _ => bail!(CANNOT_PARSE_BOOL, "Cannot parse bool from string '{text}'"),
     };
     Ok(u8::from(is_true).to_string())
 }
@@ -183,14 +206,14 @@ fn normalised(known: &Known, text: &str) -> Result<String> {
         "Bool" => boolean(text)?,
         "BoolAuto" if text == "auto" => text.into(),
         "BoolAuto" => boolean(text)?,
-        "UInt64" => number(text)?,
-        "NonZeroUInt64" => match number(text)?.as_str() {
-            "0" => bail!(BAD_ARGUMENTS, "A setting's value has to be greater than 0"),
-            n => n.into(),
+        "UInt64" => at_most(known.name, number::unsigned_with_suffix(text)?),
+        "NonZeroUInt64" => match number::unsigned_with_suffix(text)? {
+            0 => bail!(BAD_ARGUMENTS, "A setting's value has to be greater than 0"),
+            n => at_most(known.name, n),
         },
         "MaxThreads" => match number_of_auto(text) {
             "auto" | "0" => default_of(known),
-            n => number::plain_unsigned(n)?.to_string(),
+            n => at_most(known.name, number::plain_unsigned(n)?),
         },
         "Map" => {
             ensure!(
@@ -206,6 +229,24 @@ fn normalised(known: &Known, text: &str) -> Result<String> {
             number::check_float(text)?;
             text.into()
         }
-        _ => text.into(),
+        kind => enumerations::checked(kind, text)?.into_owned(),
     })
+}
+
+/// The number, or what is the most that makes sense.
+fn at_most(name: &str, n: u64) -> String {
+    let most = match name {
+        "max_block_size"
+        | "max_insert_block_size"
+        | "max_joined_block_size_rows"
+        | "min_external_table_block_size_rows"
+        | "min_insert_block_size_bytes_for_materialized_views"
+        | "min_insert_block_size_rows" => MOST_ROWS_OF_BLOCK,
+        "max_read_buffer_size" | "max_read_buffer_size_local_fs" | "max_read_buffer_size_remote_fs" => {
+            MOST_BYTES_READ
+        }
+        "max_threads" => THREADS_PER_CORE * chalet_base::cores() as u64,
+        _ => u64::MAX,
+    };
+    n.min(most).to_string()
 }

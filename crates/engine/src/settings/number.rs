@@ -1,5 +1,6 @@
 //! Numbers as values of settings: integers with the suffixes of sizes, and literals that have to fit.
 
+use super::enumerations::is_enumeration;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_types::Value;
 
@@ -12,9 +13,23 @@ fn integers(kind: &str) -> Option<bool> {
     }
 }
 
-/// The text of a literal that stands for an integer: fractions are cut off. `None` where the kind of the setting or the
-/// literal is another.
+/// The text of a literal that stands for an integer or a truth: fractions are cut off. `None` where the text of the literal is
+/// the value; fails where literals of its type are none of the kind's.
 pub(super) fn text_of_literal(kind: &str, value: &Value) -> Result<Option<String>> {
+    let is_text = matches!(kind, "String" | "Char" | "URI" | "Timezone") || is_enumeration(kind);
+    if is_text || (kind == "Map" && is_plain(value)) {
+        ensure!(
+            value.as_bytes().is_some(),
+            BAD_GET,
+            "Bad get: has {}, requested {}",
+            name_of_field(value),
+            if kind == "Map" { "Map" } else { "String" }
+        );
+        return Ok(None);
+    }
+    if kind == "Bool" || kind == "BoolAuto" {
+        return truth_of_literal(value);
+    }
     let Some(signed) = integers(kind) else { return Ok(None) };
     let type_name = if signed { "long" } else { "unsigned long" };
     match value {
@@ -35,6 +50,34 @@ pub(super) fn text_of_literal(kind: &str, value: &Value) -> Result<Option<String
             bail!(CANNOT_CONVERT_TYPE, "Invalid value NULL of the setting, which needs {type_name}")
         }
         _ => Ok(None),
+    }
+}
+
+/// `0`, `1` and fractions are truths, other numbers are not.
+fn truth_of_literal(value: &Value) -> Result<Option<String>> {
+    match value {
+        Value::Float(x) => Ok(Some(u8::from(*x != 0.0).to_string())),
+        Value::UInt(0 | 1) => Ok(None),
+        Value::UInt(n) => bail!(CANNOT_CONVERT_TYPE, "Field value {n} is out of range of bool type"),
+        Value::Int(n) => bail!(CANNOT_CONVERT_TYPE, "Field value {n} is out of range of bool type"),
+        Value::Null => bail!(CANNOT_CONVERT_TYPE, "Invalid value NULL of the setting, which needs bool"),
+        _ => Ok(None),
+    }
+}
+
+/// Is the value neither a list nor a map?
+fn is_plain(value: &Value) -> bool {
+    value.is_null() || matches!(value, Value::UInt(_) | Value::Int(_) | Value::Float(_))
+}
+
+/// What the kernel calls the type of a literal.
+fn name_of_field(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "Null",
+        Value::UInt(_) => "UInt64",
+        Value::Int(_) => "Int64",
+        Value::Float(_) => "Float64",
+        _ => "Array",
     }
 }
 

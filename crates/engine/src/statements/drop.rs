@@ -9,7 +9,7 @@ use crate::session_state::SessionChange;
 use crate::sql_functions::SqlFunctions;
 use crate::tables::{self, missing};
 use chalet_base::{Result, bail, ensure};
-use chalet_storage::Entry;
+use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, DropAction, ObjectKind, ShowFilter};
 use std::collections::BTreeMap;
 
@@ -24,9 +24,14 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
         }
         (DropAction::Drop, ObjectKind::Function) => {
             let functions = &ctx.database.shared.functions;
-            drop.names
-                .iter()
-                .try_for_each(|name| SqlFunctions::drop(functions, &name.name.name, drop.if_exists))
+            drop.names.iter().map(|name| &name.name.name).try_for_each(|name| {
+                ensure!(
+                    ctx.registry.scalars.get(name).is_none(),
+                    CANNOT_DROP_FUNCTION,
+                    "Cannot drop system function '{name}'"
+                );
+                SqlFunctions::drop(functions, name, drop.if_exists)
+            })
         }
         (DropAction::Drop, ObjectKind::Table | ObjectKind::View | ObjectKind::Dictionary) => {
             let mut temporary = ctx.state.temporary.clone();
@@ -56,7 +61,10 @@ pub(crate) fn drop(drop: &ast::Drop, ctx: &QueryContext, output: &mut Output) ->
             let is_dictionary = ctx.entry(database, &name.name.name).is_some_and(|e| e.kind == "DICTIONARY");
             ensure!(!is_dictionary, SYNTAX_ERROR, "Cannot TRUNCATE dictionary");
             match tables::find(ctx, database, &name.name.name)? {
-                Some((table, _)) => table.truncate(),
+                Some((table, full)) => {
+                    check_size(&*table, "", &full, ctx)?;
+                    table.truncate()
+                }
                 None if drop.if_exists => Ok(()),
                 None => Err(missing(name, ctx)),
             }
@@ -90,6 +98,21 @@ pub(super) fn check_empty(drop: &ast::Drop, entry: &Entry, name: &str) -> Result
     Ok(())
 }
 
+/// `max_table_size_to_drop`, where it is set: fails where a MergeTree is larger.
+fn check_size(table: &dyn Table, database: &str, name: &str, ctx: &QueryContext) -> Result<()> {
+    let most = ctx.state.settings.number("max_table_size_to_drop").filter(|&most| most > 0);
+    let (Some(most), Some(_)) = (most, table.keys()) else { return Ok(()) };
+    let bytes = table.total_bytes().unwrap_or(0);
+    let dot = if database.is_empty() { "" } else { "." };
+    ensure!(
+        bytes <= most,
+        TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT,
+        "Table or Partition in {database}{dot}{name} was not dropped. Reason: its size ({bytes} bytes) is greater than \
+         max_table_size_to_drop ({most})"
+    );
+    Ok(())
+}
+
 fn drop_table(
     drop: &ast::Drop,
     name: &ast::ObjectName,
@@ -110,6 +133,7 @@ fn drop_table(
         check_kind(drop.kind, &entry, database, table_name)?;
         dependents::check(database, table_name, ctx)?;
         check_empty(drop, &entry, table_name)?;
+        check_size(&*entry.table, database, table_name, ctx)?;
     }
     catalog.drop_table(database, table_name, drop.if_exists)?;
     Ok(())

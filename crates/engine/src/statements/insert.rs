@@ -3,6 +3,7 @@
 use super::input_data;
 use super::output::Output;
 use super::receiver::Receiver;
+use super::structure_hint::with_structure;
 use crate::defaults::{complete, with_defaults};
 use crate::formats::FORMATS;
 use crate::insert_data::{GivenRows, InsertData};
@@ -20,6 +21,7 @@ use chalet_plan::{Expr, Field, Plan, Values};
 use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_types::DataType;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,7 +61,13 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
             from_bound(&to, columns, BoundQuery { plan, fields }, ctx)?
         }
         (ast::InsertSource::Query(query), None) => {
-            from_bound(&to, columns, bind_query(query, ctx, &ctx.ids)?, ctx)?
+            let query = match &insert.target {
+                ast::InsertTarget::Table(_) => {
+                    with_structure(query, &given_columns(&*to.table, columns.clone()), ctx)?
+                }
+                ast::InsertTarget::Function(_) => Cow::Borrowed(&**query),
+            };
+            from_bound(&to, columns, bind_query(&query, ctx, &ctx.ids)?, ctx)?
         }
         (ast::InsertSource::Inline { format, data, .. }, None) => {
             let input = Input::from(data.content.clone());
@@ -70,8 +78,10 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
             let method = compression.as_ref().map(|c| String::from_utf8_lossy(c).into_owned());
             let compression = Compression::named(method.as_deref().unwrap_or("auto"), &path)?;
             let path = ctx.user_path(&path)?.into_owned();
-            let file = std::fs::File::open(&path)
-                .map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}"))?;
+            let file = std::fs::File::open(&path).map_err(|e| match e.kind() {
+                std::io::ErrorKind::NotFound => err!(FILE_DOESNT_EXIST, "File {path} doesn't exist"),
+                _ => err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}"),
+            })?;
             let format = match format {
                 Some(format) => FORMATS.get(&format.name)?.name,
                 None => FORMATS.of_path(&path).map_or("Values", |f| f.name),

@@ -26,6 +26,7 @@ mod replicas;
 mod set;
 mod show;
 mod statement_events;
+mod structure_hint;
 mod system;
 
 pub(crate) use self::alter::copied;
@@ -271,6 +272,7 @@ fn explained(
     output: &mut Output,
 ) -> Result<()> {
     if explain.kind == ast::ExplainKind::Estimate {
+        explain::check_settings(explain, ctx)?;
         let rows = explain::estimate(&explain.statement, ctx)?;
         return print_rows(&explain_indexes::estimate_header(), rows, statement, ctx, output);
     }

@@ -201,6 +201,9 @@ fn open_outfile(outfile: &ast::Outfile, path: &str) -> Result<Box<dyn Sink>> {
         if e.kind() == std::io::ErrorKind::AlreadyExists {
             return err!(FILE_ALREADY_EXISTS, "File {path} exists, consider using APPEND or TRUNCATE");
         }
+        if e.kind() == std::io::ErrorKind::NotFound {
+            return err!(FILE_DOESNT_EXIST, "Cannot open file {path}: {e}");
+        }
         err!(CANNOT_OPEN_FILE, "Cannot open file {path}: {e}")
     })?;
     if outfile.and_stdout {

@@ -39,19 +39,7 @@ pub(crate) fn run(
             let sql = create_sql(*kind, *temporary, name, ctx)?;
             print_rows(&[("statement", text)], vec![vec![Value::from(&*sql)]], statement, ctx, output)
         }
-        ShowKind::Settings { changed } => {
-            let header = [("name", text.clone()), ("type", text.clone()), ("value", text)];
-            let current = &ctx.state.settings;
-            let mut rows = Vec::new();
-            for known in settings::all().iter().filter(|k| k.alias_for.is_empty()) {
-                if (*changed && !current.is_changed(known.name)) || !passes(known.name, show, ctx)? {
-                    continue;
-                }
-                let value = current.get(known.name).unwrap_or_default();
-                rows.push([known.name, known.kind, &value].map(Value::from).to_vec());
-            }
-            print_rows(&header, rows, statement, ctx, output)
-        }
+        ShowKind::Settings { changed } => settings_list(*changed, show, statement, ctx, output),
         ShowKind::Setting(name) => {
             let value = ctx.state.settings.get(&name.name);
             let value = value.ok_or_else(|| err!(UNKNOWN_SETTING, "Unknown setting '{}'", name.name))?;
@@ -104,11 +92,44 @@ pub(crate) fn run(
                 .map(|(rights, on)| vec![Value::from(format!("GRANT {rights} ON {on} TO {user}").as_str())]);
             print_rows(&[("GRANTS", text)], rows.collect(), statement, ctx, output)
         }
+        ShowKind::Access(what) if what.trim().eq_ignore_ascii_case("PRIVILEGES") => {
+            selected("SELECT * FROM system.privileges", statement, ctx, output)
+        }
+        ShowKind::Cluster(name) => selected(&servers_of(name), statement, ctx, output),
         ShowKind::Access(what) => match nothing_of(what) {
             Some(header) => print_rows(&header, Vec::new(), statement, ctx, output),
             None => Err(show_access(what)),
         },
     }
+}
+
+/// The settings that pass the filter, or those of them that are changed.
+fn settings_list(
+    changed: bool,
+    show: &ast::Show,
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    output: &mut Output,
+) -> Result<()> {
+    let header = ["name", "type", "value"].map(|name| (name, DataType::String));
+    let current = &ctx.state.settings;
+    let mut rows = Vec::new();
+    for known in settings::all().iter().filter(|k| k.alias_for.is_empty()) {
+        if (changed && !current.is_changed(known.name)) || !passes(known.name, show, ctx)? {
+            continue;
+        }
+        let value = current.get(known.name).unwrap_or_default();
+        rows.push([known.name, known.kind, &value].map(Value::from).to_vec());
+    }
+    print_rows(&header, rows, statement, ctx, output)
+}
+
+/// The query for the servers of a cluster.
+fn servers_of(cluster: &str) -> String {
+    let columns = "cluster, shard_num, replica_num, host_name, host_address, port";
+    let mut sql = format!("SELECT {columns} FROM system.clusters WHERE cluster = ");
+    write_string(&mut sql, cluster.as_bytes());
+    sql
 }
 
 /// What the one user may do, and on what: all but to make and see other users.

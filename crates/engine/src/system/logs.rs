@@ -36,6 +36,10 @@ impl Table for Log {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        false
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         structures::table(self.name, (self.rows)(self.of.as_deref()))?.scan(request)
     }

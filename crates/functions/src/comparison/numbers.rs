@@ -65,6 +65,10 @@ pub fn compare(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>
 
 /// Against a constant the column keeps its type: the constant fits into it, or decides alone.
 fn with_constant(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    // What a comparison with NULL gives is masked by who asks.
+    if b.vector.is_null(0) {
+        return Ok(vec![0; n]);
+    }
     let physical = a.vector.data.physical();
     if bits(physical) > 128 || bits(b.vector.data.physical()) > 128 {
         return integers(order, a, b, n);

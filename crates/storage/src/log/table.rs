@@ -48,6 +48,10 @@ impl Table for LogTable {
         self.schema.clone()
     }
 
+    fn takes_prewhere(&self) -> bool {
+        self.engine == "Log"
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         // Of the stored columns: positions differ from the schema's when others stand between.
         let stored = |column: &usize| self.schema.columns[..*column].iter().filter(|c| c.is_stored()).count();

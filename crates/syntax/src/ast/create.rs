@@ -2,11 +2,22 @@
 
 use super::{Call, Expr, Ident, ObjectName, OrderItem, Query, Refresh, Select, Setting, Span, TypeName};
 
+/// Whether what a statement creates takes the place of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replace {
+    /// `CREATE`: there is none.
+    #[default]
+    No,
+    /// `CREATE OR REPLACE`: there may be one.
+    OrReplace,
+    /// `REPLACE`: there has to be one.
+    Must,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateTable {
     pub attach: bool,
-    /// `CREATE OR REPLACE` or `REPLACE`.
-    pub or_replace: bool,
+    pub replace: Replace,
     pub temporary: bool,
     pub if_not_exists: bool,
     pub name: ObjectName,
@@ -204,7 +215,7 @@ pub struct CreateFunction {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateDictionary {
     pub attach: bool,
-    pub or_replace: bool,
+    pub replace: Replace,
     pub if_not_exists: bool,
     pub name: ObjectName,
     pub cluster: Option<Ident>,

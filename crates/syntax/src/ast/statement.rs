@@ -289,6 +289,8 @@ pub enum ShowKind {
     Processlist,
     Engines,
     Clusters,
+    /// `SHOW CLUSTER 'name'`: its servers.
+    Cluster(String),
     Merges,
     /// Of the user of the session, unless names are given.
     Grants {

@@ -2,7 +2,7 @@
 
 use super::{Fail, Parse, Parser};
 use crate::ast::{
-    CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, Ident, ObjectKind, Query,
+    CreateDatabase, CreateFunction, CreateSource, CreateTable, CreateView, Ident, ObjectKind, Query, Replace,
     Security, StatementKind, Storage, TableDefinition,
 };
 use crate::lexer::TokenKind;
@@ -16,7 +16,7 @@ const NOT_IMPLEMENTED: [&str; 7] =
 /// The words before the kind of object.
 struct Head {
     attach: bool,
-    or_replace: bool,
+    replace: Replace,
     temporary: bool,
 }
 
@@ -24,10 +24,12 @@ impl Parser<'_> {
     pub(crate) fn create(&mut self) -> Parse<StatementKind> {
         let word = self.advance();
         let word = self.text_of(word).to_ascii_uppercase();
-        let mut head = Head { attach: word == "ATTACH", or_replace: word == "REPLACE", temporary: false };
-        if word == "CREATE" && self.accept_keyword("OR REPLACE") {
-            head.or_replace = true;
-        }
+        let replace = match word.as_str() {
+            "REPLACE" => Replace::Must,
+            "CREATE" if self.accept_keyword("OR REPLACE") => Replace::OrReplace,
+            _ => Replace::No,
+        };
+        let mut head = Head { attach: word == "ATTACH", replace, temporary: false };
         head.temporary = self.accept_keyword("TEMPORARY") || self.accept_keyword("TEMP");
         if let Some(error) = self.access_denied(&word) {
             return Err(Fail::Error(error));
@@ -38,22 +40,20 @@ impl Parser<'_> {
         if self.accept_keyword("TABLE") {
             return self.create_table(head);
         }
+        if self.accept_keyword("DICTIONARY") {
+            return self.create_dictionary(head.attach, head.replace);
+        }
+        if head.replace == Replace::Must {
+            return Err(Fail::Syntax);
+        }
         if self.accept_keyword("MATERIALIZED VIEW") {
             return self.create_view(head, true);
         }
         if self.accept_keyword("VIEW") {
             return self.create_view(head, false);
         }
-        for word in ["LIVE VIEW", "WINDOW VIEW"] {
-            if self.at_keyword(word) {
-                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CREATE {word} is not implemented")));
-            }
-        }
         if self.accept_keyword("DATABASE") {
             return self.create_database(head);
-        }
-        if self.accept_keyword("DICTIONARY") {
-            return self.create_dictionary(head.attach, head.or_replace);
         }
         if self.accept_keyword("FUNCTION") {
             let if_not_exists = self.if_not_exists();
@@ -61,7 +61,8 @@ impl Parser<'_> {
             let cluster = self.on_cluster()?;
             self.expect_keyword("AS")?;
             let body = self.bare_expr()?;
-            let function = CreateFunction { or_replace: head.or_replace, if_not_exists, name, cluster, body };
+            let or_replace = head.replace == Replace::OrReplace;
+            let function = CreateFunction { or_replace, if_not_exists, name, cluster, body };
             return Ok(StatementKind::CreateFunction(Box::new(function)));
         }
         if self.accept_keyword("INDEX") {
@@ -103,7 +104,7 @@ impl Parser<'_> {
         }
         let mut table = CreateTable {
             attach: head.attach,
-            or_replace: head.or_replace,
+            replace: head.replace,
             temporary: head.temporary,
             if_not_exists,
             name,
@@ -200,6 +201,10 @@ impl Parser<'_> {
         }
         let mut comment = self.comment_clause()?;
         self.expect_keyword("AS")?;
+        // Only its query may have parameters that are not known yet.
+        if let Some(error) = self.unset_parameter() {
+            return Err(Fail::Error(error));
+        }
         let mut query = Box::new(self.query()?);
         if !aliases.is_empty() {
             alias_columns(&mut query, &aliases)?;
@@ -209,7 +214,7 @@ impl Parser<'_> {
         }
         let view = CreateView {
             attach: head.attach,
-            or_replace: head.or_replace,
+            or_replace: head.replace == Replace::OrReplace,
             temporary: head.temporary,
             if_not_exists,
             materialized,

@@ -2,13 +2,14 @@
 
 use super::{Parse, Parser};
 use crate::ast::{
-    CreateDictionary, DictionaryAttribute, KeyValue, KeyValueFunction, Lifetime, ObjectKind, StatementKind,
+    CreateDictionary, DictionaryAttribute, KeyValue, KeyValueFunction, Lifetime, ObjectKind, Replace,
+    StatementKind,
 };
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// What follows the word DICTIONARY.
-    pub(crate) fn create_dictionary(&mut self, attach: bool, or_replace: bool) -> Parse<StatementKind> {
+    pub(crate) fn create_dictionary(&mut self, attach: bool, replace: Replace) -> Parse<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let name = self.object_name()?;
         let cluster = self.on_cluster()?;
@@ -17,7 +18,7 @@ impl Parser<'_> {
         }
         let mut dictionary = CreateDictionary {
             attach,
-            or_replace,
+            replace,
             if_not_exists,
             name,
             cluster,

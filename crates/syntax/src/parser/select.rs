@@ -409,6 +409,10 @@ impl Parser<'_> {
                 None => return Err(Fail::Syntax),
             };
         }
+        if select.limit_with_ties && select.order_by.is_empty() && !select.order_by_all {
+            let error = err!(WITH_TIES_WITHOUT_ORDER_BY, "Can not use WITH TIES without ORDER BY");
+            return Err(Fail::Error(error));
+        }
         Ok(())
     }
 
@@ -435,6 +439,9 @@ impl Parser<'_> {
             return Ok(());
         }
         self.no_limit_window()?;
+        if select.limit.is_some() {
+            return Err(Fail::Error(err!(TOP_AND_LIMIT_TOGETHER, "Can not use TOP and LIMIT together.")));
+        }
         select.limit_with_ties = self.accept_keyword("WITH TIES");
         select.limit = Some(limit);
         select.offset = offset;

@@ -79,6 +79,13 @@ impl Parser<'_> {
         if self.accept_keyword("GRANTS") {
             return self.show_grants();
         }
+        if self.accept_keyword("CLUSTER") {
+            let name = match self.string_token() {
+                Some(name) => String::from_utf8_lossy(&name).into_owned(),
+                None => self.ident()?.name,
+            };
+            return Ok(ShowKind::Cluster(name));
+        }
         for word in [
             "USERS",
             "ROLES",
@@ -90,7 +97,6 @@ impl Parser<'_> {
             "ACCESS",
             "PROFILES",
             "PRIVILEGES",
-            "CLUSTER",
             "FILESYSTEM",
         ] {
             if self.at_keyword(word) {
@@ -145,10 +151,19 @@ impl Parser<'_> {
     /// After `SHOW CREATE` any name will do; after `SHOW` alone the kind is needed.
     fn show_create(&mut self, bare_name: bool) -> Parse<ShowKind> {
         for word in ["USER", "ROLE", "ROW POLICY", "POLICY", "QUOTA", "SETTINGS PROFILE", "PROFILE"] {
-            if self.at_keyword(word) && matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent)
-            {
+            let named =
+                matches!(self.peek(1).kind, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::String);
+            if self.at_keyword(word) && named {
                 return Ok(ShowKind::Access(format!("CREATE {}", self.rest_of_statement())));
             }
+        }
+        // Those of the current user, and all that there are.
+        let of_all =
+            ["USER", "QUOTA", "USERS", "ROLES", "ROW POLICIES", "POLICIES", "QUOTAS", "SETTINGS PROFILES"];
+        if of_all.iter().chain(&["PROFILES"]).any(|word| self.at_keyword(word))
+            && matches!(self.peek(1).kind, TokenKind::End | TokenKind::Semicolon)
+        {
+            return Ok(ShowKind::Access(format!("CREATE {}", self.rest_of_statement())));
         }
         let temporary = self.accept_keyword("TEMPORARY");
         let kind = match self.accept_any_keyword(&["TABLE", "VIEW", "DICTIONARY", "DATABASE"]) {

@@ -80,13 +80,18 @@ impl Parser<'_> {
             StatementKind::Query(_) if is_explained => Output::default(),
             _ => self.output()?,
         };
-        if let Some(name) = self.unset.take()
-            && !matches!(kind, StatementKind::CreateView(_))
+        if !matches!(kind, StatementKind::CreateView(_))
+            && let Some(error) = self.unset_parameter()
         {
-            let error = err!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set");
             return Err(Fail::Error(error));
         }
         Ok(Statement { kind, output, span: self.span_from(start) })
+    }
+
+    /// The error of a parameter that has been asked for and is not set.
+    pub(super) fn unset_parameter(&mut self) -> Option<chalet_base::Error> {
+        let name = self.unset.take()?;
+        Some(err!(UNKNOWN_QUERY_PARAMETER, "Substitution `{name}` is not set"))
     }
 
     fn statement_kind(&mut self) -> Parse<StatementKind> {

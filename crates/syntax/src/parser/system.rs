@@ -178,6 +178,12 @@ impl Parser<'_> {
             let token = self.advance();
             words.push(self.text_of(token).to_ascii_uppercase());
         }
+        if let [verb, .., last] = &words[..]
+            && matches!(verb.as_str(), "DROP" | "CLEAR")
+            && last == "CACHE"
+        {
+            return Err(Fail::Syntax);
+        }
         let rest = self.rest_of_statement();
         Ok(StatementKind::System { command: words.join(" "), target: None, rest })
     }

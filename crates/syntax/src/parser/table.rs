@@ -7,6 +7,7 @@ use crate::ast::{
     ObjectName, Query, Ratio, Sample, Select, SetExpr, TableExpr, TableKind,
 };
 use crate::lexer::TokenKind;
+use chalet_base::err;
 
 impl Parser<'_> {
     /// What follows FROM.
@@ -75,6 +76,11 @@ impl Parser<'_> {
         self.expect_keyword("JOIN")?;
         let strictness = strictness.unwrap_or(JoinStrictness::Unspecified);
         let kind = match (kind, strictness) {
+            (Some(kind), JoinStrictness::Semi | JoinStrictness::Anti)
+                if !matches!(kind, JoinKind::Left | JoinKind::Right) =>
+            {
+                return Err(Fail::Error(err!(SYNTAX_ERROR, "SEMI|ANTI JOIN should be LEFT or RIGHT.")));
+            }
             (Some(kind), _) => kind,
             // SEMI and ANTI without a side mean the left one.
             (None, JoinStrictness::Semi | JoinStrictness::Anti) => JoinKind::Left,
@@ -100,7 +106,7 @@ impl Parser<'_> {
             JoinConstraint::None
         } else if self.accept_keyword("USING") {
             if self.at(TokenKind::LParen) {
-                JoinConstraint::Using(self.paren_list(true, |p| p.expr())?)
+                JoinConstraint::Using(self.paren_list(false, |p| p.expr())?)
             } else {
                 JoinConstraint::Using(self.comma_list(|p| p.expr())?)
             }

@@ -5,16 +5,22 @@ use super::text::write_quoted;
 use crate::ast::{
     CallStyle, ColumnDef, ConstraintDef, CreateDatabase, CreateDictionary, CreateFunction, CreateSource,
     CreateTable, CreateView, DefaultKind, Engine, Expr, ExprKind, Ident, IndexDef, KeyValue,
-    KeyValueFunction, OrderItem, ProjectionDef, Refresh, RefreshPeriod, Storage, TableDefinition, TtlAction,
-    TtlItem,
+    KeyValueFunction, OrderItem, ProjectionDef, Refresh, RefreshPeriod, Replace, Storage, TableDefinition,
+    TtlAction, TtlItem,
 };
 
+/// Of what may replace another, and never has to.
+fn replaces(or_replace: bool) -> Replace {
+    if or_replace { Replace::OrReplace } else { Replace::No }
+}
+
 impl Printer {
-    fn head(&mut self, attach: bool, or_replace: bool, temporary: bool, kind: &str) {
-        self.word(match (attach, or_replace) {
+    fn head(&mut self, attach: bool, replace: Replace, temporary: bool, kind: &str) {
+        self.word(match (attach, replace) {
             (true, _) => "ATTACH ",
-            (false, true) => "CREATE OR REPLACE ",
-            (false, false) => "CREATE ",
+            (false, Replace::OrReplace) => "CREATE OR REPLACE ",
+            (false, Replace::Must) => "REPLACE ",
+            (false, Replace::No) => "CREATE ",
         });
         if temporary {
             self.word("TEMPORARY ");
@@ -45,7 +51,7 @@ impl Printer {
     }
 
     pub(crate) fn create_table(&mut self, table: &CreateTable) {
-        self.head(table.attach, table.or_replace, table.temporary, "TABLE ");
+        self.head(table.attach, table.replace, table.temporary, "TABLE ");
         if table.if_not_exists {
             self.word("IF NOT EXISTS ");
         }
@@ -347,7 +353,7 @@ impl Printer {
 
     pub(crate) fn create_view(&mut self, view: &CreateView) {
         let kind = if view.materialized { "MATERIALIZED VIEW " } else { "VIEW " };
-        self.head(view.attach, view.or_replace, view.temporary, kind);
+        self.head(view.attach, replaces(view.or_replace), view.temporary, kind);
         if view.if_not_exists {
             self.word("IF NOT EXISTS ");
         }
@@ -427,7 +433,7 @@ impl Printer {
     }
 
     pub(crate) fn create_database(&mut self, database: &CreateDatabase) {
-        self.head(database.attach, false, false, "DATABASE ");
+        self.head(database.attach, Replace::No, false, "DATABASE ");
         if database.if_not_exists {
             self.word("IF NOT EXISTS ");
         }
@@ -446,7 +452,7 @@ impl Printer {
     }
 
     pub(crate) fn create_function(&mut self, function: &CreateFunction) {
-        self.head(false, function.or_replace, false, "FUNCTION ");
+        self.head(false, replaces(function.or_replace), false, "FUNCTION ");
         if function.if_not_exists {
             self.word("IF NOT EXISTS ");
         }
@@ -457,7 +463,7 @@ impl Printer {
     }
 
     pub(crate) fn create_dictionary(&mut self, dictionary: &CreateDictionary) {
-        self.head(dictionary.attach, dictionary.or_replace, false, "DICTIONARY ");
+        self.head(dictionary.attach, dictionary.replace, false, "DICTIONARY ");
         if dictionary.if_not_exists {
             self.word("IF NOT EXISTS ");
         }

@@ -436,6 +436,10 @@ impl Printer {
             ShowKind::Processlist => self.word("PROCESSLIST"),
             ShowKind::Engines => self.word("ENGINES"),
             ShowKind::Clusters => self.word("CLUSTERS"),
+            ShowKind::Cluster(name) => {
+                self.word("CLUSTER ");
+                self.string(name.as_bytes());
+            }
             ShowKind::Merges => self.word("MERGES"),
             ShowKind::Grants { names, implicit, all } => {
                 self.word("GRANTS");

@@ -3,7 +3,7 @@
 
 use super::clauses::with_clause;
 use super::target::check_not_of_engine;
-use super::{Kept, altering, indexes, renamed, sorting_key, uses};
+use super::{Kept, altering, indexes, memory_columns, renamed, sorting_key, uses};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
     statistics_kind,
@@ -52,20 +52,20 @@ pub(super) fn is_of_columns(command: &AlterCommand) -> bool {
 
 /// A column with its number among those that are stored.
 #[derive(Clone)]
-struct Altered {
-    schema: ColumnSchema,
+pub(super) struct Altered {
+    pub schema: ColumnSchema,
     /// `None` for a column that is new.
-    id: Option<u32>,
+    pub id: Option<u32>,
     fill: Option<Vector>,
 }
 
 /// What becomes of a table.
-struct Draft<'a> {
-    columns: Vec<Altered>,
+pub(super) struct Draft<'a> {
+    pub columns: Vec<Altered>,
     constraints: Vec<Constraint>,
     indexes: Vec<SkipIndex>,
     projections: Vec<Projection>,
-    comment: String,
+    pub comment: String,
     /// That of the rows.
     ttl: String,
     /// Columns whose values must be tried in another type.
@@ -81,6 +81,10 @@ struct Draft<'a> {
 }
 
 pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
+    let kept = Kept::find(name, ctx)?;
+    if memory_columns::takes(&*kept.entry.table, commands) {
+        return memory_columns::run(&kept, commands, ctx);
+    }
     altering(name, ctx, |kept, table| apply(kept, table, commands, ctx))
 }
 
@@ -91,44 +95,16 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
         }
     }
     let version = table.definition().columns.clone();
-    let own = table.schema();
-    let known = |name: &str| version.columns.iter().find(|column| *column.name == *name);
+    let known = |name: &str| {
+        let found = version.columns.iter().find(|column| *column.name == *name);
+        found.map(|column| (column.id, column.fill.clone()))
+    };
     let mut draft = Draft {
-        columns: own
-            .columns
-            .iter()
-            .filter(|column| !column.is_virtual)
-            .map(|column| Altered {
-                schema: column.clone(),
-                id: known(&column.name).map(|c| c.id),
-                fill: known(&column.name).map(|c| c.fill.clone()),
-            })
-            .collect(),
-        constraints: own.constraints.to_vec(),
-        indexes: own.indexes.to_vec(),
-        projections: own.projections.to_vec(),
-        comment: kept.entry.comment.to_string(),
         ttl: table.definition().keys.ttl.to_string(),
-        converted: Vec::new(),
         keys: key_texts(table),
-        defaults: table.definition().defaults.clone(),
-        added: Vec::new(),
-        sorting: None,
-        ctx,
+        ..Draft::of(kept, table, table.definition().defaults.clone(), known, ctx)
     };
-    commands.iter().try_for_each(|command| draft.apply(command))?;
-    let schema = TableSchema {
-        constraints: draft.constraints.clone().into(),
-        indexes: draft.indexes.clone().into(),
-        projections: draft.projections.clone().into(),
-        ..TableSchema::new(draft.columns.iter().map(|column| column.schema.clone()).collect())
-    };
-    ensure!(
-        schema.columns.iter().any(ColumnSchema::is_stored),
-        BAD_ARGUMENTS,
-        "Cannot drop or clear all columns"
-    );
-    validate(&schema, ctx)?;
+    let schema = draft.altered_by(commands)?;
     skip_index::check(&schema, ctx)?;
     create::projection::check(&schema, ctx)?;
     if commands.iter().any(|command| matches!(command, AlterCommand::AddProjection { .. })) {
@@ -231,7 +207,54 @@ fn try_conversion(table: &MergeTree, name: &str, ctx: &QueryContext) -> Result<(
     Ok(())
 }
 
-impl Draft<'_> {
+impl<'a> Draft<'a> {
+    /// The table as it is; `known`: the number of a stored column, and what rows have that lack it.
+    pub fn of(
+        kept: &Kept,
+        table: &dyn Table,
+        defaults: Arc<dyn Defaults>,
+        known: impl Fn(&str) -> Option<(u32, Vector)>,
+        ctx: &'a QueryContext,
+    ) -> Draft<'a> {
+        let own = table.schema();
+        let columns = own.columns.iter().filter(|column| !column.is_virtual).map(|column| {
+            let (id, fill) = known(&column.name).unzip();
+            Altered { schema: column.clone(), id, fill }
+        });
+        Draft {
+            columns: columns.collect(),
+            constraints: own.constraints.to_vec(),
+            indexes: own.indexes.to_vec(),
+            projections: own.projections.to_vec(),
+            comment: kept.entry.comment.to_string(),
+            ttl: String::new(),
+            converted: Vec::new(),
+            keys: Vec::new(),
+            defaults,
+            added: Vec::new(),
+            sorting: None,
+            ctx,
+        }
+    }
+
+    /// What the commands make of the columns, checked.
+    pub fn altered_by(&mut self, commands: &[AlterCommand]) -> Result<TableSchema> {
+        commands.iter().try_for_each(|command| self.apply(command))?;
+        let schema = TableSchema {
+            constraints: self.constraints.clone().into(),
+            indexes: self.indexes.clone().into(),
+            projections: self.projections.clone().into(),
+            ..TableSchema::new(self.columns.iter().map(|column| column.schema.clone()).collect())
+        };
+        ensure!(
+            schema.columns.iter().any(ColumnSchema::is_stored),
+            BAD_ARGUMENTS,
+            "Cannot drop or clear all columns"
+        );
+        validate(&schema, self.ctx)?;
+        Ok(schema)
+    }
+
     fn apply(&mut self, command: &AlterCommand) -> Result<()> {
         match command {
             AlterCommand::AddColumn { if_not_exists, column, position } => {
@@ -415,9 +438,13 @@ impl Draft<'_> {
         Ok(match position {
             None => self.columns.len(),
             Some(ColumnPosition::First) => 0,
-            Some(ColumnPosition::After(name)) => match self.position(&name.name, false)? {
+            Some(ColumnPosition::After(name)) => match self.position(&name.name, true)? {
                 Some(at) => at + 1,
-                None => self.columns.len(),
+                None => bail!(
+                    NO_SUCH_COLUMN_IN_TABLE,
+                    "Wrong column name. Cannot find column {} to insert after",
+                    name.name
+                ),
             },
         })
     }

@@ -12,6 +12,7 @@
 //! - [`noted`]: what `system.mutations` tells of them
 //! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
+//! - [`memory_columns`]: columns of Memory and Null
 
 mod clauses;
 mod column_values;
@@ -19,6 +20,7 @@ mod columns;
 mod detached;
 mod freeze;
 mod indexes;
+mod memory_columns;
 mod mutation;
 mod noted;
 mod partitions;

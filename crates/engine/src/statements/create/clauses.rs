@@ -3,6 +3,7 @@
 use crate::query_context::QueryContext;
 use crate::system::names::is_system;
 use chalet_base::{Result, ensure};
+use chalet_syntax::ast::Replace;
 
 /// The clause of a comment, as SHOW CREATE prints it.
 pub(crate) fn comment_sql(comment: Option<&[u8]>) -> String {
@@ -10,6 +11,12 @@ pub(crate) fn comment_sql(comment: Option<&[u8]>) -> String {
     let mut text = String::from("\nCOMMENT ");
     chalet_syntax::print::write_string(&mut text, comment);
     text
+}
+
+/// Fails where the statement is to replace a table that is not there.
+pub(super) fn check_replaced(replace: Replace, database: &str, name: &str) -> Result<()> {
+    ensure!(replace != Replace::Must, UNKNOWN_TABLE, "Table `{database}`.`{name}` doesn't exist");
+    Ok(())
 }
 
 /// Fails where nothing can be made in a database.

@@ -55,6 +55,13 @@ pub(crate) fn database(create: &ast::CreateDatabase, ctx: &QueryContext) -> Resu
     if create.attach && attach_database(create, ctx)? {
         return Ok(());
     }
+    let catalog = &ctx.database.shared.catalog;
+    let name = &create.name.name;
+    let is_there = is_system(name) || catalog.database_exists(name);
+    ensure!(!is_there || create.if_not_exists, DATABASE_ALREADY_EXISTS, "Database {name} already exists");
+    if is_there {
+        return Ok(());
+    }
     let engine = create.engine.as_ref().map(|e| e.name.as_str());
     if let Some(engine) = &create.engine {
         check_engine(engine)?;
@@ -72,11 +79,5 @@ pub(crate) fn database(create: &ast::CreateDatabase, ctx: &QueryContext) -> Resu
         NOT_IMPLEMENTED,
         "Database engine Memory is not supported in a database on disk. Use Atomic"
     );
-    let name = &create.name.name;
-    ensure!(!is_system(name), DATABASE_ALREADY_EXISTS, "Database {name} already exists");
-    ctx.database.shared.catalog.create_database(
-        name,
-        create.if_not_exists,
-        &comment_of(create.comment.as_deref()),
-    )
+    catalog.create_database(name, create.if_not_exists, &comment_of(create.comment.as_deref()))
 }

@@ -1,6 +1,6 @@
 //! CREATE DICTIONARY.
 
-use super::clauses::writable;
+use super::clauses::{check_replaced, writable};
 use super::stored::check_table;
 use crate::column_definitions::comment_of;
 use crate::dictionaries::declared::{definition, normalised};
@@ -22,11 +22,13 @@ pub(crate) fn dictionary(create: &ast::CreateDictionary, ctx: &QueryContext) -> 
         }
         let is_dictionary = known.table.as_any().is::<Dictionary>();
         ensure!(
-            create.or_replace || !is_dictionary,
+            create.replace != ast::Replace::No || !is_dictionary,
             DICTIONARY_ALREADY_EXISTS,
             "Dictionary {database}.{name} already exists"
         );
         ensure!(is_dictionary, TABLE_ALREADY_EXISTS, "Table {database}.{name} already exists");
+    } else {
+        check_replaced(create.replace, database, name)?;
     }
     let mut kept = normalised(create, ctx)?;
     let table = Arc::new(Dictionary::new(definition(&kept, database, ctx)?));
@@ -44,5 +46,5 @@ pub(crate) fn dictionary(create: &ast::CreateDictionary, ctx: &QueryContext) -> 
     };
     let entry = Entry { table, kind: "DICTIONARY", definition: definition.into(), comment };
     check_table(&entry, database, name, ctx)?;
-    catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+    catalog.create_table(database, name, entry, create.if_not_exists, create.replace != ast::Replace::No)
 }

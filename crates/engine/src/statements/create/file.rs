@@ -3,6 +3,7 @@
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
 use crate::formats::FORMATS;
+use crate::merge_tree::part_defaults::PartDefaults;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use crate::written_settings::{self, session_settings};
@@ -38,7 +39,8 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         (None, None) => FilePlace::Temporary,
     };
     let (format, compression) = (FORMATS.get(&words[0])?, words.get(2).cloned());
-    let table = FileEngine::create(schema, format, place, compression, file_context(ctx))?;
+    let defaults = PartDefaults::new(ctx);
+    let table = FileEngine::create(schema, format, place, compression, file_context(ctx), defaults)?;
     let shown = words.iter().map(string_literal);
     let mut engine = format!("File({})", shown.collect::<Vec<_>>().join(", "));
     // They go on to say how the file is read and written.
@@ -78,8 +80,8 @@ pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
         written_settings::apply(setting, &mut settings, found.ctx)?;
     }
     let ctx = found.ctx.with_settings(settings)?;
-    let table = FileEngine::create(Some(schema), format, place, compression, file_context(&ctx))?;
-    Ok(Arc::new(table))
+    let (context, defaults) = (file_context(&ctx), PartDefaults::new(&ctx));
+    Ok(Arc::new(FileEngine::create(Some(schema), format, place, compression, context, defaults)?))
 }
 
 /// The arguments of `File(...)`, which are texts.

@@ -27,10 +27,10 @@ pub(crate) const MATERIALIZED_VIEW: &str = "MATERIALIZED VIEW";
 pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Output) -> Result<()> {
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
-    writable(database, ctx)?;
     let mut query = ast::Query::clone(&create.query);
     qualify(&mut query, &ctx.state.database, ctx);
     let bound = bind_query(&query, ctx, &ctx.ids)?;
+    writable(database, ctx)?;
     let schema = match &create.columns {
         Some(definition) if !definition.columns.is_empty() => {
             TableSchema::new_checked(columns(&definition.columns, ctx)?)?

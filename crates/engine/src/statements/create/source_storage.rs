@@ -1,7 +1,10 @@
 //! ENGINE and what follows it of CREATE TABLE ... AS another table: what the statement does not say itself is as it is there.
 
+use super::columns::schema_of;
 use crate::query_context::QueryContext;
-use chalet_base::{Result, ensure};
+use crate::system::names::is_system;
+use crate::tables;
+use chalet_base::{Result, ensure, err};
 use chalet_storage::Entry;
 use chalet_syntax::ast::{self, StatementKind, Storage};
 
@@ -50,6 +53,31 @@ pub(super) fn completed(
         }
         _ => Ok(None),
     }
+}
+
+/// Fails where the table is to be like another one that is not there.
+pub(super) fn check(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
+    let says_nothing = create.storage == Storage::default() && create.definition.primary_key.is_none();
+    if let Some(ast::CreateSource::Table { name, .. }) = &create.source
+        && says_nothing
+        && ctx.entry(name.database.as_ref().map(|database| database.name.as_str()), &name.name.name).is_none()
+    {
+        return Err(no_metadata(name, ctx));
+    }
+    schema_of(create, ctx).map(drop)
+}
+
+/// Of a table that is not there, or of which no statement is kept.
+fn no_metadata(name: &ast::ObjectName, ctx: &QueryContext) -> chalet_base::Error {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let table = &name.name.name;
+    if is_system(database) {
+        return err!(UNKNOWN_TABLE, "There is no metadata of table {table} in database {database}");
+    }
+    if !ctx.database.shared.catalog.database_exists(database) {
+        return tables::missing(name, ctx);
+    }
+    err!(CANNOT_GET_CREATE_TABLE_QUERY, "There is no metadata of table `{table}` in database `{database}`")
 }
 
 /// What the table was made with, or the rows of a materialized view.

@@ -2,17 +2,18 @@
 
 use super::super::insert::from_query;
 use super::super::output::Output;
-use super::clauses::{comment_sql, writable};
+use super::clauses::{check_replaced, comment_sql, writable};
 use super::columns::{columns_sql, schema_of};
-use super::{engines, stored};
+use super::{engines, source_storage, stored};
 use crate::column_definitions::comment_of;
 use crate::function_table::{self, FunctionTable};
 use crate::query_context::QueryContext;
 use crate::statements::alter::clone_rows;
 use crate::tables::existing;
 use chalet_base::{Result, ensure};
-use chalet_storage::{Entry, Table};
+use chalet_storage::{ColumnSchema, Entry, Table};
 use chalet_syntax::ast::{self, CreateSource};
+use chalet_types::DataType;
 use std::sync::Arc;
 
 pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut Output) -> Result<()> {
@@ -33,15 +34,32 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
     let name = &create.name.name.name;
     let catalog = &ctx.database.shared.catalog;
     if !create.temporary {
+        let found = catalog.find(database, name);
+        if !catalog.database_exists(database) || found.is_some() {
+            check_columns(create, ctx)?;
+        }
         writable(database, ctx)?;
-        let is_taken =
-            || catalog.find(database, name).is_some() || catalog.find_detached(database, name).is_some();
-        if create.if_not_exists && is_taken() {
+        if create.if_not_exists && (found.is_some() || catalog.find_detached(database, name).is_some()) {
             return Ok(());
+        }
+        match found {
+            None => check_replaced(create.replace, database, name)?,
+            Some(_) => ensure!(
+                create.replace != ast::Replace::No,
+                TABLE_ALREADY_EXISTS,
+                "Table {database}.{name} already exists"
+            ),
         }
     } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {
         return Ok(());
+    } else {
+        ensure!(
+            create.replace != ast::Replace::Must || ctx.state.temporary.contains_key(name),
+            UNKNOWN_TABLE,
+            "Temporary table {name} doesn't exist"
+        );
     }
+    let replaces = create.replace != ast::Replace::No;
     let (table, made_by) = match &create.source {
         Some(CreateSource::Function(call)) => over_function(create, call, ctx)?,
         Some(CreateSource::Table { name, clone: false }) if create.storage == ast::Storage::default() => {
@@ -52,6 +70,7 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         }
         _ => with_engine(create, ctx)?,
     };
+    table.schema().columns.iter().filter(|column| !column.is_virtual).try_for_each(check_usable)?;
     let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
     let copied = comment_of_source(create, ctx);
     let written = create.comment.as_deref().or(copied.as_deref().map(str::as_bytes));
@@ -72,9 +91,36 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         output.bytes_written += bytes;
     }
     if create.temporary {
-        return stored::keep_temporary(name, entry, create.or_replace, ctx, output);
+        return stored::keep_temporary(name, entry, replaces, ctx, output);
     }
-    catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
+    catalog.create_table(database, name, entry, create.if_not_exists, replaces)
+}
+
+/// Fails where the columns are wrong: that is told before anything of the table's place, and what is wrong with its engine
+/// after it.
+fn check_columns(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
+    match &create.source {
+        _ if !create.definition.columns.is_empty() => schema_of(create, ctx).map(drop),
+        Some(CreateSource::Query { .. }) => schema_of(create, ctx).map(drop),
+        Some(CreateSource::Table { .. }) => source_storage::check(create, ctx),
+        Some(CreateSource::Function(_)) | None => Ok(()),
+    }
+}
+
+/// Fails for a type without values.
+fn check_usable(column: &ColumnSchema) -> Result<()> {
+    let mut inner = column.ty.bare();
+    while let DataType::Array(next) = inner {
+        inner = next.bare();
+    }
+    ensure!(
+        *inner != DataType::Nothing,
+        DATA_TYPE_CANNOT_BE_USED_IN_TABLES,
+        "Data type {} of column '{}' cannot be used in tables",
+        column.ty,
+        column.name
+    );
+    Ok(())
 }
 
 /// The comment of the table that the new one is made after.

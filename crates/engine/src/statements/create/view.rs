@@ -33,26 +33,19 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     }
     let database = create.name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
     let name = &create.name.name.name;
-    if !create.temporary {
-        writable(database, ctx)?;
-    } else if create.if_not_exists && ctx.state.temporary.contains_key(name) {
+    if create.temporary && create.if_not_exists && ctx.state.temporary.contains_key(name) {
         return Ok(());
     }
     let mut query = ast::Query::clone(&create.query);
     qualify(&mut query, &ctx.state.database, ctx);
     let bound = bind_view(&query, ctx, &ctx.ids)?;
+    if !create.temporary {
+        writable(database, ctx)?;
+    }
     let schema = match (&create.columns, bound) {
         (_, None) => TableSchema::default(),
-        (Some(definition), Some(bound)) if !definition.columns.is_empty() => {
-            let declared = columns(&definition.columns, ctx)?;
-            ensure!(
-                declared.len() == bound.fields.len(),
-                THERE_IS_NO_COLUMN,
-                "The view has {} columns, its query {}",
-                declared.len(),
-                bound.fields.len()
-            );
-            TableSchema::new_checked(declared)?
+        (Some(definition), Some(_)) if !definition.columns.is_empty() => {
+            TableSchema::new_checked(columns(&definition.columns, ctx)?)?
         }
         (_, Some(bound)) => TableSchema::new_checked(
             bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
