@@ -16,7 +16,9 @@ pub(super) fn completed(
 ) -> Result<Option<Storage>> {
     let Some(ast::CreateSource::Table { name, .. }) = &create.source else { return Ok(None) };
     let database = name.database.as_ref().map(|database| database.name.as_str());
-    let Some(entry) = ctx.entry(database, &name.name.name) else { return Ok(None) };
+    let Some(entry) = ctx.entry(database, &name.name.name) else {
+        return if says_nothing(create) { Err(no_metadata(name, ctx)) } else { Ok(None) };
+    };
     let written = &create.storage;
     ensure!(
         written.engine.is_some() || entry.kind != "VIEW",
@@ -57,14 +59,18 @@ pub(super) fn completed(
 
 /// Fails where the table is to be like another one that is not there.
 pub(super) fn check(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
-    let says_nothing = create.storage == Storage::default() && create.definition.primary_key.is_none();
     if let Some(ast::CreateSource::Table { name, .. }) = &create.source
-        && says_nothing
+        && says_nothing(create)
         && ctx.entry(name.database.as_ref().map(|database| database.name.as_str()), &name.name.name).is_none()
     {
         return Err(no_metadata(name, ctx));
     }
     schema_of(create, ctx).map(drop)
+}
+
+/// Does the statement leave all to the other table?
+fn says_nothing(create: &ast::CreateTable) -> bool {
+    create.storage == Storage::default() && create.definition.primary_key.is_none()
 }
 
 /// Of a table that is not there, or of which no statement is kept.
