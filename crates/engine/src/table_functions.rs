@@ -1,6 +1,6 @@
 //! Table functions, by name.
 
-use crate::column_definitions::{columns, nested_parts};
+use crate::column_definitions::columns;
 use crate::defaults::with_defaults;
 use crate::dictionaries::attached::Attached;
 use crate::external_functions;
@@ -11,6 +11,7 @@ use crate::merged;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, file_context, read_request};
 use crate::replacement_scan::ReplacementScan;
+use crate::structure_text::parse_structure;
 use crate::table_argument::text;
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure, err};
@@ -267,24 +268,6 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
     );
     let column = "generate_series";
     Ok(Arc::new(Sequence { column, first, step, count, zeros: false, engine: "SystemNumbers" }))
-}
-
-/// The columns of `'a UInt8, b String'`.
-pub(crate) fn parse_structure(text: &str) -> Result<Schema> {
-    let mut schema = Schema::new();
-    for column in chalet_syntax::parse_structure(text)? {
-        let name = column.name.name;
-        let Some(written) = column.ty else {
-            bail!(BAD_ARGUMENTS, "Column {name} of the structure has no type");
-        };
-        let ty: DataType = written.text.parse()?;
-        let ty = if column.nullable == Some(true) { ty.nullable() } else { ty };
-        match nested_parts(&name, &written.text, &ty) {
-            Some(parts) => schema.extend(parts),
-            None => schema.push((name, ty)),
-        }
-    }
-    Ok(schema)
 }
 
 /// The columns of `null()` where it is read.
