@@ -74,7 +74,7 @@ impl AggregateFunction for ArgExtreme {
         two_arguments(self.record.name, args)?;
         crate::check::ordered(self.record.name, &args[1].ty)?;
         let (arg, val) = (args[0].ty.clone(), args[1].ty.clone());
-        if val.has_states() {
+        if !val.is_ordered() {
             return Err(not_comparable(self.record.name, &val));
         }
         Ok(Arc::new(Bound { keep: self.keep, both: self.both, arg, val }))

@@ -119,7 +119,7 @@ impl AggregateFunction for Extreme {
         no_parameters(self.record.name, parameters)?;
         one_argument(self.record.name, args)?;
         if matches!(self.keep, Keep::Min | Keep::Max) {
-            if args[0].ty.has_states() {
+            if !args[0].ty.is_ordered() {
                 return Err(not_comparable(self.record.name, &args[0].ty));
             }
             crate::check::ordered(self.record.name, &args[0].ty)?;

@@ -107,6 +107,12 @@ impl<'b> SelectBinder<'b> {
         if let Some(found) = self.by_outer_with(&names) {
             return Ok(found);
         }
+        if let [name] = names[..]
+            && let Some(function) = self.query.env.registry().scalars.get(name)
+            && function.record().without_parentheses
+        {
+            return make_call(self.query.env, name, Vec::new());
+        }
         Err(self.unknown_identifier(&names))
     }
 

@@ -763,10 +763,10 @@ fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
 }
 
 /// Fails for keys that have no order.
-fn check_comparable(keys: &[SortKey]) -> Result<()> {
+pub(crate) fn check_comparable(keys: &[SortKey]) -> Result<()> {
     keys.iter().map(|key| key.expr.ty()).try_for_each(|ty| {
         ensure!(
-            !ty.has_states(),
+            ty.is_ordered(),
             ILLEGAL_COLUMN,
             "Data type {ty} is not allowed in ORDER BY keys, because its values are not comparable"
         );

@@ -48,6 +48,7 @@ impl SelectBinder<'_> {
             );
         }
         let order_by = spec.order_by.iter().map(|o| self.sort_key(o)).collect::<Result<Vec<_>>>()?;
+        crate::select::check_comparable(&order_by)?;
         let frame = self.frame(spec.frame.as_ref(), &order_by)?;
         let is_written = spec.frame.is_some();
         let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {

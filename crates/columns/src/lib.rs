@@ -18,6 +18,7 @@
 //! - [`interleave`]: rows of several blocks as one
 //! - [`variant`]: values of several types in one column
 //! - [`json`]: objects of JSON columns
+//! - [`qbit`]: vectors of which leading bits may be read alone
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
 //! - [`raw`]: blocks as bytes that can be read back, without their types
 
@@ -33,6 +34,7 @@ pub mod interleave;
 pub mod json;
 pub mod keys;
 pub mod narrow;
+pub mod qbit;
 pub mod raw;
 pub mod row_mask;
 pub mod rows;

@@ -315,6 +315,7 @@ fn is_numeric(ty: &DataType) -> bool {
             | DataType::FixedString(_)
             | DataType::Uuid
             | DataType::IPv6
+            | DataType::QBit(_)
             | DataType::AggregateFunction(_)
             | DataType::Variant(_)
             | DataType::Nothing

@@ -3,17 +3,17 @@
 use crate::column_checks::{check_circles, check_matchers, check_type, settings, statistics, with_modifiers};
 use crate::column_codecs;
 use crate::query_context::QueryContext;
+use crate::structure_text::nested_parts;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::Environment;
 use chalet_binder::row_rule::check_simple_aggregate;
 use chalet_binder::table_columns::{bind_default, bind_over};
 use chalet_columns::Block;
-use chalet_formats::Schema;
 use chalet_plan::{Expr, IdSource, Plan, Project, Values};
 use chalet_storage::{ColumnSchema, DefaultKind};
 use chalet_syntax::ast;
+use chalet_types::DataType;
 use chalet_types::simple_aggregate::simple_aggregate;
-use chalet_types::{DataType, TupleField};
 use std::sync::Arc;
 
 /// Nested columns become one array per element, as the kernel stores them, unless `flatten_nested` is off.
@@ -107,20 +107,6 @@ pub(crate) fn declared_type(text: &str) -> Result<(Option<Arc<str>>, DataType)> 
         Some((function, ty)) => (Some(function.into()), ty.parse()?),
         None => (None, text.parse()?),
     })
-}
-
-/// The columns that a Nested stands for: its elements, as arrays.
-pub(crate) fn nested_parts(name: &str, written: &str, ty: &DataType) -> Option<Schema> {
-    if !written.trim_start().to_ascii_lowercase().starts_with("nested") {
-        return None;
-    }
-    let DataType::Array(inner) = ty else { return None };
-    let DataType::Tuple(fields) = &**inner else { return None };
-    let part = |field: &TupleField| {
-        let element = field.name.as_deref().unwrap_or_default();
-        (format!("{name}.{element}"), field.ty.clone().array())
-    };
-    Some(fields.iter().map(part).collect())
 }
 
 fn check_suspicious(ty: &DataType, ctx: &QueryContext) -> Result<()> {

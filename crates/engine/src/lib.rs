@@ -6,6 +6,7 @@
 //! - [`run_options`], [`insert_data`], [`answer`], [`extremes`]: what statements are given and what they answer
 //! - [`dictionaries`]: rows of a source under keys: what they are made of, how they are looked up; in its upper files, above the
 //!   query context, how they are declared and loaded
+//! - [`structure_text`]: columns and their types as one text
 //! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
 //!   registry of all
 //! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
@@ -86,6 +87,7 @@ mod sql_functions;
 mod stack;
 mod statements;
 mod stored_columns;
+mod structure_text;
 mod system;
 mod table_argument;
 mod table_engines;

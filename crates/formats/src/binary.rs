@@ -260,7 +260,12 @@ pub fn put_value(out: &mut Vec<u8>, ty: &DataType, vector: &Vector, row: usize) 
         Data::Str(s) if matches!(ty, DataType::AggregateFunction(_)) => out.extend_from_slice(s.get(row)),
         Data::Str(s) => put_string(out, s.get(row)),
         Data::Fixed(f) if *ty == DataType::Uuid => out.extend_from_slice(&swap_uuid(f.get(row))),
-        Data::Fixed(f) => out.extend_from_slice(f.get(row)),
+        Data::Fixed(f) => {
+            if let DataType::QBit(vectors) = ty {
+                put_var_uint(out, vectors.dimension() as u64);
+            }
+            out.extend_from_slice(f.get(row))
+        }
         Data::List(list) => {
             let range = list.range(row);
             put_var_uint(out, range.len() as u64);
@@ -338,7 +343,17 @@ pub fn take_value(from: &mut Cursor<'_>, ty: &DataType, to: &mut Builder) -> Res
         Values::Fixed { bytes, .. } if *ty == DataType::Uuid => {
             bytes.extend_from_slice(&swap_uuid(from.take(16)?))
         }
-        Values::Fixed { width, bytes } => bytes.extend_from_slice(from.take(*width)?),
+        Values::Fixed { width, bytes } => {
+            if let DataType::QBit(vectors) = ty {
+                let (n, expected) = (from.var_uint()?, vectors.dimension());
+                ensure!(
+                    n == expected as u64,
+                    SERIALIZATION_ERROR,
+                    "Dimension of the read QBit {n} doesn't match expected dimension {expected}"
+                );
+            }
+            bytes.extend_from_slice(from.take(*width)?)
+        }
         Values::List(list) => {
             let n = from.var_uint()?;
             ensure!(

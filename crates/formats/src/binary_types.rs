@@ -4,7 +4,7 @@
 use crate::binary::{Source, put_string, put_var_uint};
 use chalet_base::{Result, bail, ensure};
 use chalet_types::{
-    AggregateType, DataType, EnumValues, IntervalUnit, JsonType, TimeZone, TupleField, Value,
+    AggregateType, DataType, EnumValues, IntervalUnit, JsonType, QBitType, TimeZone, TupleField, Value,
 };
 use std::sync::Arc;
 
@@ -60,6 +60,17 @@ pub fn put_type(out: &mut Vec<u8>, ty: &DataType) {
         }
         DataType::Dynamic(max_types) => out.extend_from_slice(&[0x2b, *max_types]),
         DataType::Json(json) => put_json(out, json),
+        DataType::QBit(vectors) => {
+            let is_whole = vectors.stride() == vectors.dimension();
+            out.extend_from_slice(&[
+                if is_whole { 0x36 } else { 0x37 },
+                plain_code(&vectors.element().data_type()),
+            ]);
+            put_var_uint(out, vectors.dimension() as u64);
+            if !is_whole {
+                put_var_uint(out, vectors.stride() as u64);
+            }
+        }
         DataType::AggregateFunction(states) => put_states(out, states),
         plain => out.push(plain_code(plain)),
     }
@@ -290,6 +301,12 @@ fn take(from: &mut impl Source, depth: u32) -> Result<DataType> {
         0x2f => DataType::Tuple(named_fields(from, depth)?.into()).array(),
         0x30 => DataType::Json(Arc::new(json(from, depth)?)),
         0x34 => DataType::Time64(digits(from, 9)?),
+        0x36 | 0x37 => {
+            let element = take(from, depth)?;
+            let dimension = from.var_uint()?;
+            let stride = if code == 0x37 { Some(from.var_uint()?) } else { None };
+            DataType::QBit(QBitType::new(&element, dimension, stride)?)
+        }
         other => bail!(INCORRECT_DATA, "Unknown type code: 0x{other:02X}"),
     })
 }

@@ -436,6 +436,7 @@ fn can_be_low_cardinality(ty: &DataType) -> bool {
             | DataType::Variant(_)
             | DataType::Dynamic(_)
             | DataType::Json(_)
+            | DataType::QBit(_)
             | DataType::AggregateFunction(_)
     )
 }

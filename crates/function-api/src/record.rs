@@ -47,6 +47,8 @@ pub struct Record {
     pub comparison: Comparison,
     /// Of a String it looks at the length alone.
     pub only_length: bool,
+    /// Where its name stands alone and names nothing else, is it a call?
+    pub without_parentheses: bool,
     /// What of its first argument is it about? For indexes of values and words.
     pub search: Search,
 }
@@ -78,6 +80,7 @@ impl Record {
         lazy: Lazy::No,
         takes_table_name: false,
         part_by_name: false,
+        without_parentheses: false,
         takes_enum: false,
         several_types: SeveralTypes::EachType,
         total: false,

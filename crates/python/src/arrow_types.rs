@@ -2,7 +2,7 @@
 //! enumerations, addresses, wide integers) keeps its meaning here.
 
 use chalet_base::{Result, bail};
-use chalet_columns::{Buf, Column, Data, List, Native, Struct, Vector};
+use chalet_columns::{Buf, Column, Data, List, Native, Struct, Vector, qbit};
 use chalet_types::{DataType, EnumValues, TupleField};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ pub fn type_of(ty: &DataType) -> DataType {
         T::IPv4 | T::IPv6 | T::UInt128 | T::Int128 | T::UInt256 | T::Int256 => T::String,
         T::BFloat16 => T::Float32,
         T::Array(element) => nested(element).array(),
+        T::QBit(vectors) => type_of(&vectors.element().data_type()).array(),
         T::Map(key, value) => T::map(nested(key), nested(value)),
         T::Tuple(fields) => T::Tuple(
             fields
@@ -80,6 +81,10 @@ fn converted(vector: &Vector, ty: &DataType) -> Result<Vector> {
                 bail!(LOGICAL_ERROR, "{ty} has no names")
             };
             return Ok(enumeration(vector, names)?.into_flat());
+        }
+        (T::QBit(vectors), Data::Fixed(values)) => {
+            let list = qbit::arrays(values, *vectors);
+            lists(&list, &converted(&list.values, &vectors.element().data_type())?)
         }
         (T::Array(element), Data::List(list)) => lists(list, &converted(&list.values, element)?),
         (T::Map(key, value), Data::List(list)) => {

@@ -1,7 +1,7 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
 use crate::{classes, fast, repeated, several};
-use chalet_columns::{Column, Data, Fixed, Vector};
+use chalet_columns::{Column, Data, Fixed, Vector, qbit};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
 use pyo3::exceptions::PyValueError;
@@ -126,6 +126,11 @@ fn plain<'py>(
         }
         (T::Uuid, Data::Fixed(values)) => uuids(py, values),
         (T::Decimal { scale, .. }, data) => decimals(py, data, *scale),
+        (T::QBit(vectors), Data::Fixed(values)) => {
+            let list = qbit::arrays(values, *vectors);
+            let elements = objects(py, &list.values, &vectors.element().data_type(), session)?;
+            list.ranges().map(|range| Ok(PyList::new(py, &elements[range])?.into_any())).collect()
+        }
         (T::Array(element), Data::List(list)) => {
             let list = list.normalised();
             let elements = objects(py, &list.values, element, session)?;

@@ -65,6 +65,7 @@ fn check(ty: &DataType) -> Result<()> {
         | DataType::Variant(_)
         | DataType::Dynamic(_)
         | DataType::AggregateFunction(_)
+        | DataType::QBit(_)
         | DataType::BFloat16
         | DataType::Time
         | DataType::Time64(_)

@@ -2,7 +2,7 @@
 
 use crate::aggregate_function::AggregateType;
 use crate::geometry::{Alternatives, Named};
-use crate::{JsonType, Physical, TimeZone};
+use crate::{JsonType, Physical, QBitType, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -64,6 +64,8 @@ pub enum DataType {
     /// Any type, or NULL; that many types are kept apart.
     Dynamic(u8),
     Json(Arc<JsonType>),
+    /// Vectors: their elements, one after the other, little-endian.
+    QBit(QBitType),
     /// The bytes of states of an aggregate function.
     AggregateFunction(Arc<AggregateType>),
 }
@@ -367,6 +369,7 @@ impl DataType {
             String | Variant(_) | Dynamic(_) | Json(_) | AggregateFunction(_) => Physical::Str,
             FixedString(n) => Physical::Fixed(*n),
             Uuid | IPv6 => Physical::Fixed(16),
+            QBit(vectors) => vectors.physical(),
             LowCardinality(inner) | Nullable(inner) => inner.physical(),
             Array(_) | Map(..) => Physical::List,
             Tuple(_) => Physical::Struct,

@@ -119,6 +119,7 @@ pub const FAMILIES: &[Family] = &[
     family("Nullable", false, ""),
     family("Point", false, ""),
     family("Polygon", false, ""),
+    family("QBit", false, ""),
     family("REAL", true, "Float32"),
     family("Ring", false, ""),
     family("SET", true, "UInt64"),

@@ -10,6 +10,7 @@
 //! - [`time_zone`]: named time zones
 //! - [`calendar`]: civil dates, local time and timestamps
 //! - [`decimal`]: precision and scale arithmetic
+//! - [`qbit`]: vectors of which leading bits may be read alone
 //! - [`supertype`]: the least type that holds values of several types
 //! - [`aggregate_function`]: types of states of aggregate functions
 //! - `aggregate_text`: their text form
@@ -27,6 +28,7 @@ pub mod geometry;
 mod json_text;
 pub mod physical;
 pub mod promotion;
+pub mod qbit;
 pub mod simple_aggregate;
 pub mod supertype;
 pub mod text;
@@ -42,6 +44,7 @@ pub use ethnum::{AsI256, AsU256, I256, U256};
 pub use geometry::Geometry;
 pub use half::bf16;
 pub use physical::Physical;
+pub use qbit::{QBitElement, QBitType};
 pub use time_zone::TimeZone;
 pub use value::{ScaledValue, Value};
 pub use variant::JsonType;

@@ -71,6 +71,7 @@ impl fmt::Display for DataType {
                 }
                 f.write_str(")")
             }
+            QBit(vectors) => write!(f, "{vectors}"),
             AggregateFunction(states) => write!(f, "{states}"),
         }
     }
@@ -273,6 +274,7 @@ mod tests {
             "FixedString(16)",
             "IntervalDay",
             "Time64(6)",
+            "QBit(BFloat16, 16, 8)",
         ] {
             assert_eq!(text.parse::<DataType>().unwrap().to_string(), text);
         }
@@ -306,6 +308,11 @@ mod tests {
             ("DateTime64(10)", 69),
             ("Enum8('a' = 300)", 69),
             ("Tuple(a Int8, Int8)", 36),
+            ("QBit(UInt8, 4)", 43),
+            ("QBit(Int8)", 42),
+            ("QBit(Int8, 16, 3)", 223),
+            ("QBit(Int8, 65536, 8)", 36),
+            ("QBit(Int8, 4294967296)", 69),
         ] {
             assert_eq!(text.parse::<DataType>().unwrap_err().code().number, code, "{text}");
         }

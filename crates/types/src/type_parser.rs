@@ -1,7 +1,7 @@
 //! Types read from their text form, the inverse of [`text`](crate::text).
 
 use crate::geometry::Named;
-use crate::{DataType, EnumValues, Geometry, IntervalUnit, TimeZone, TupleField, families};
+use crate::{DataType, EnumValues, Geometry, IntervalUnit, QBitType, TimeZone, TupleField, families};
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -347,29 +347,81 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Map" => map(parameters)?,
         "Tuple" => Tuple(fields(parameters)?),
         "Nested" => Tuple(fields(parameters)?).array(),
+        "QBit" => qbit(&parameters)?,
         "Variant" => DataType::variant(types(family, parameters)?)?,
-        "Dynamic" => match &parameters[..] {
-            [] => DataType::DYNAMIC,
-            [Parameter::Setting(name, max_types)] if name == "max_types" => match u8::try_from(*max_types) {
-                Ok(max_types @ 0..=254) => Dynamic(max_types),
-                _ => bail!(
-                    UNEXPECTED_AST_STRUCTURE,
-                    "'max_types' argument for Dynamic type should be a positive integer between 0 and 254"
-                ),
-            },
-            [Parameter::Setting(name, _)] => {
-                bail!(
-                    UNEXPECTED_AST_STRUCTURE,
-                    "Unexpected identifier '{name}', Dynamic type accepts only 'max_types'"
-                )
-            }
-            _ => bail!(
-                UNEXPECTED_AST_STRUCTURE,
-                "Dynamic data type argument should be in a form 'max_types=N'"
-            ),
-        },
+        "Dynamic" => dynamic(&parameters)?,
         other => geometry(other, &parameters)?,
     })
+}
+
+/// Any type; how many are kept apart may be said.
+fn dynamic(parameters: &[Parameter]) -> Result<DataType> {
+    match parameters {
+        [] => Ok(DataType::DYNAMIC),
+        [Parameter::Setting(name, max_types)] if name == "max_types" => match u8::try_from(*max_types) {
+            Ok(max_types @ 0..=254) => Ok(DataType::Dynamic(max_types)),
+            _ => bail!(
+                UNEXPECTED_AST_STRUCTURE,
+                "'max_types' argument for Dynamic type should be a positive integer between 0 and 254"
+            ),
+        },
+        [Parameter::Setting(name, _)] => {
+            bail!(
+                UNEXPECTED_AST_STRUCTURE,
+                "Unexpected identifier '{name}', Dynamic type accepts only 'max_types'"
+            )
+        }
+        _ => bail!(UNEXPECTED_AST_STRUCTURE, "Dynamic data type argument should be in a form 'max_types=N'"),
+    }
+}
+
+/// Elements, their number, and how many of them share a group.
+fn qbit(parameters: &[Parameter]) -> Result<DataType> {
+    let shown = |parameter: &Parameter| match parameter {
+        Parameter::Number(n) => n.to_string(),
+        Parameter::Text(text) => crate::text::quoted(text),
+        Parameter::Type(ty) => ty.to_string(),
+        Parameter::Entry(name, _) | Parameter::Field(name, _) | Parameter::Setting(name, _) => name.clone(),
+    };
+    let positive = |parameter: &Parameter| match parameter {
+        Parameter::Number(n) => u64::try_from(*n).ok().filter(|n| *n > 0),
+        _ => None,
+    };
+    let (element, dimension, stride) = match parameters {
+        [element, dimension] => (element, dimension, None),
+        [element, dimension, stride] => (element, dimension, Some(stride)),
+        _ => bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "QBit data type family must have two or three arguments: type of vector elements, their number, and optionally the \
+             stride"
+        ),
+    };
+    let Parameter::Type(element) = element else {
+        bail!(
+            UNEXPECTED_AST_STRUCTURE,
+            "QBit data type must have a type as its first argument. Got: {}",
+            shown(element)
+        );
+    };
+    let Some(n) = positive(dimension) else {
+        bail!(
+            UNEXPECTED_AST_STRUCTURE,
+            "QBit data type must have a number (positive integer) as its second argument. Got: {}",
+            shown(dimension)
+        );
+    };
+    let stride = match stride {
+        None => None,
+        Some(given) => match positive(given) {
+            None => bail!(
+                UNEXPECTED_AST_STRUCTURE,
+                "QBit data type stride must be a number (positive integer) as its third argument. Got: {}",
+                shown(given)
+            ),
+            stride => stride,
+        },
+    };
+    Ok(DataType::QBit(QBitType::new(element, n, stride)?))
 }
 
 /// Types of geometries, which are the last families that there are.
@@ -427,6 +479,7 @@ fn low_cardinality(inner: DataType) -> Result<DataType> {
             | Variant(_)
             | Dynamic(_)
             | Json(_)
+            | QBit(_)
             | AggregateFunction(_)
     );
     ensure!(
@@ -444,7 +497,12 @@ fn map(parameters: Vec<Parameter>) -> Result<DataType> {
             "Map data type family must have two arguments: key and value types"
         );
     };
-    ensure!(!key.is_nullable(), BAD_ARGUMENTS, "Map cannot have a key of type {key}");
+    // Those of several types have a NULL of their own.
+    ensure!(
+        !key.is_nullable() || key.is_of_several_types(),
+        BAD_ARGUMENTS,
+        "Map cannot have a key of type {key}"
+    );
     Ok(DataType::map(key, value))
 }
 

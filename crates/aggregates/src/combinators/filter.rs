@@ -19,7 +19,7 @@ impl Filter {
         nullable: bool,
     ) -> Result<Arc<dyn Aggregate>> {
         match args.last().map(|arg| &arg.ty) {
-            Some(ty) if ty.is_only_null() && nullable => {}
+            Some(ty) if ty.is_only_null() => {}
             Some(ty)
                 if matches!(ty.bare(), DataType::UInt8 | DataType::Bool)
                     && (nullable || !ty.is_nullable()) => {}

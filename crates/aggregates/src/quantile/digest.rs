@@ -74,7 +74,7 @@ impl AggregateFunction for Digest {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
-        check_value(name, args, Domain::Narrow, self.weighted)?;
+        check_value(name, args, Domain::Narrow, true)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, self.weighted)?;
         let ty = &args[0].ty;

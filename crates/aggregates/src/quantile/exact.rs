@@ -95,7 +95,8 @@ impl AggregateFunction for Exact {
             Pick::Low | Pick::High => Domain::NoWideIntegers,
             Pick::Inclusive | Pick::Exclusive => Domain::Narrow,
         };
-        check_value(name, args, domain, false)?;
+        let counted = matches!(self.pick, Pick::Exact | Pick::Low | Pick::Exclusive);
+        check_value(name, args, domain, counted)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, false)?;
         let ty = &args[0].ty;

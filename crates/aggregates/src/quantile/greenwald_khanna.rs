@@ -50,7 +50,7 @@ impl AggregateFunction for GreenwaldKhanna {
 
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
-        check_value(name, args, Domain::All, false)?;
+        check_value(name, args, Domain::All, true)?;
         ensure!(
             !self.many || parameters.len() > 1,
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

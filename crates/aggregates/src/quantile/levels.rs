@@ -75,11 +75,12 @@ impl Domain {
     }
 }
 
-/// What is looked at before all else: that there is a value, and its type.
-pub fn check_value(name: &str, args: &[Argument], domain: Domain, weighted: bool) -> Result<()> {
+/// What is looked at before all else: that there is a value, and its type. Without one, the kernel says of some functions that the
+/// number of arguments is wrong (`counted`), of the others that there are too few.
+pub fn check_value(name: &str, args: &[Argument], domain: Domain, counted: bool) -> Result<()> {
     match args.first() {
         Some(value) => domain.check(name, &value.ty),
-        None if weighted => {
+        None if counted => {
             bail!(
                 NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                 "Aggregate function {name} requires at least one argument"

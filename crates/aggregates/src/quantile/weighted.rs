@@ -94,7 +94,8 @@ impl AggregateFunction for Weighted {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         let name = self.record.name;
         let domain = if self.pick == Pick::BFloat16 { Domain::Narrow } else { Domain::All };
-        check_value(name, args, domain, self.weighted)?;
+        let counted = self.weighted != (self.pick == Pick::BFloat16);
+        check_value(name, args, domain, counted)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, self.weighted)?;
         let ty = &args[0].ty;

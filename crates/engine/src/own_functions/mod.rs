@@ -1,5 +1,6 @@
 //! Functions of statements, formats and tables: the room of functions knows neither parser nor formats nor catalog.
 
+mod capn_proto_schema;
 mod dictionary;
 mod disk_space;
 mod file_contents;
@@ -12,6 +13,7 @@ mod normalize_query;
 mod partition_id;
 mod serialized;
 mod session_view;
+mod structure_to_schema;
 mod tokenize_query;
 
 pub(crate) use self::dictionary::row_of_keys;
@@ -29,6 +31,8 @@ pub(crate) fn register(registry: &mut Registry) {
     registry.add_scalar(&partition_id::FUNCTION);
     registry.add_scalar(&serialized::SIZE);
     registry.add_scalar(&serialized::STREAMS);
+    registry.add_scalar(&structure_to_schema::CAPN_PROTO);
+    registry.add_scalar(&structure_to_schema::PROTOBUF);
     registry.add_scalar(&tokenize_query::FUNCTION);
     format_query::register(registry);
     registry.add_scalar(&format_row::FORMAT_ROW);

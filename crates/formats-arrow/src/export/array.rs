@@ -62,6 +62,7 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
         }
         FixedString(_) => strings(&from.fixed()?.iter().collect(), nulls(), options)?,
         String => strings(from.strings()?, nulls(), options)?,
+        QBit(_) => bail!(NOT_IMPLEMENTED, "Type {ty} is not supported in Arrow"),
         AggregateFunction(_) => Arc::new(BinaryArray::from_iter_values(from.strings()?.iter())),
         Decimal { precision, scale } => decimal(from, *precision, *scale)?,
         Date if options.date_as_uint16 => shared::<u16, UInt16Type>(from)?,

@@ -84,6 +84,7 @@ fn arrow_type(ty: &DataType, options: &ExportOptions) -> Result<Arrow> {
         Decimal { precision, scale } if *precision <= 38 => Arrow::Decimal128(*precision, *scale as i8),
         Decimal { precision, scale } => Arrow::Decimal256(*precision, *scale as i8),
         String => string_type(options),
+        QBit(_) => bail!(NOT_IMPLEMENTED, "Type {ty} is not supported in Arrow"),
         AggregateFunction(_) => Arrow::Binary,
         FixedString(n) if options.fixed_string_as_fixed_byte_array => match i32::try_from(*n) {
             Ok(n) => Arrow::FixedSizeBinary(n),

@@ -162,6 +162,7 @@ fn check(ty: &DataType) -> Result<()> {
         | DataType::Variant(_)
         | DataType::Dynamic(_)
         | DataType::Json(_)
+        | DataType::QBit(_)
         | DataType::AggregateFunction(_) => {
             bail!(ILLEGAL_COLUMN, "Type {ty} is not supported in BSON output format")
         }

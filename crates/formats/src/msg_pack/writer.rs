@@ -103,6 +103,7 @@ fn check(ty: &DataType) -> Result<()> {
         | DataType::Variant(_)
         | DataType::Dynamic(_)
         | DataType::Json(_)
+        | DataType::QBit(_)
         | DataType::AggregateFunction(_) => {
             bail!(ILLEGAL_COLUMN, "Type {ty} is not supported for MsgPack output format")
         }

@@ -7,7 +7,7 @@ use crate::binary_types::take_type;
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
 use chalet_base::{Error, Result, bail, ensure, err};
-use chalet_columns::{Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Struct, Vector};
+use chalet_columns::{Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Struct, Vector, qbit};
 use chalet_types::{DataType, Physical};
 use std::sync::Arc;
 
@@ -286,6 +286,12 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
             Data::Str(strings.finish())
         }
         Physical::Fixed(width) => {
+            if let DataType::QBit(vectors) = ty {
+                let length = vectors.stride().div_ceil(8).saturating_mul(n);
+                let planes = (0..vectors.planes()).map(|_| Ok(from.take(length)?.to_vec()));
+                let planes = planes.collect::<Result<Vec<_>>>()?;
+                return Ok(Data::Fixed(qbit::of_planes(&planes, *vectors, n)));
+            }
             let bytes = from.take(n.saturating_mul(width as usize))?;
             let bytes: Vec<u8> = match ty {
                 DataType::Uuid => swapped_uuids(bytes),

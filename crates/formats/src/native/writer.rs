@@ -7,7 +7,7 @@ use crate::binary_types::put_type;
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
-use chalet_columns::{Block, Column, Data, Vector, each_native};
+use chalet_columns::{Block, Column, Data, Vector, each_native, qbit};
 use chalet_types::DataType;
 
 /// Appends one block. A block without rows is written too: a header, to those who want one.
@@ -133,7 +133,12 @@ pub(super) fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) -> Resul
         Data::Fixed(fixed) if *ty == DataType::Uuid => {
             out.extend_from_slice(&swapped_uuids(&fixed.bytes))
         }
-        Data::Fixed(fixed) => out.extend_from_slice(&fixed.bytes),
+        Data::Fixed(fixed) => match ty {
+            DataType::QBit(vectors) => qbit::planes(fixed, *vectors)
+                .iter()
+                .for_each(|plane| out.extend_from_slice(&plane.bytes)),
+            _ => out.extend_from_slice(&fixed.bytes),
+        },
         Data::List(list) => {
             let list = list.normalised();
             list.offsets[1..].iter().for_each(|end| out.extend_from_slice(&end.to_le_bytes()));

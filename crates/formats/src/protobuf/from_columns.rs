@@ -4,10 +4,10 @@ use chalet_base::{Result, bail, ensure};
 use chalet_types::DataType;
 use std::fmt::Write;
 
-/// The text of a schema of which the message "Message" has the columns.
-pub fn schema_text(columns: &[(String, DataType)]) -> Result<String> {
+/// The text of a schema of which a message of this name has the columns.
+pub fn schema_text(columns: &[(String, DataType)], name: &str) -> Result<String> {
     let mut text = String::from("syntax = \"proto3\";\n\n");
-    message(&mut text, "Message", columns, 0)?;
+    message(&mut text, &declared(name), columns, 0)?;
     Ok(text)
 }
 
@@ -38,12 +38,14 @@ fn field(text: &mut String, name: &str, ty: &DataType, number: usize, depth: usi
     Ok(())
 }
 
+/// The name of what is declared for a field: as the field, with a capital.
+fn declared(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect::<String>())
+}
+
 /// The type of a field; messages and enumerations that it needs are declared before it.
 fn field_type(text: &mut String, name: &str, ty: &DataType, depth: usize) -> Result<String> {
-    let declared = || {
-        let mut chars = name.chars();
-        chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect::<String>())
-    };
     let indent = " ".repeat(4 * depth);
     Ok(match ty.bare() {
         DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => "uint32".into(),
@@ -58,7 +60,7 @@ fn field_type(text: &mut String, name: &str, ty: &DataType, depth: usize) -> Res
         DataType::Int128 | DataType::UInt128 | DataType::Int256 | DataType::UInt256 => "bytes".into(),
         DataType::Uuid | DataType::IPv6 => "bytes".into(),
         DataType::Enum8(values) | DataType::Enum16(values) => {
-            let name = declared();
+            let name = declared(name);
             put(text, format_args!("{indent}enum {name}\n{indent}{{\n"));
             // Numbers begin with zero, whatever those of the column are: values go by their names.
             for (i, (value, _)) in values.entries().iter().enumerate() {
@@ -70,21 +72,22 @@ fn field_type(text: &mut String, name: &str, ty: &DataType, depth: usize) -> Res
         DataType::Array(element) => match element.bare() {
             // Repeated fields have no repeated values: they are inside of a message.
             DataType::Array(_) | DataType::Map(..) => {
-                let inner = declared();
+                let inner = declared(name);
                 message(text, &inner, &[(name.to_string(), DataType::clone(element))], depth)?;
                 format!("repeated {inner}")
             }
             _ => format!("repeated {}", field_type(text, name, element, depth)?),
         },
         DataType::Map(key, value) => {
-            let key = field_type(text, &format!("{name}_key"), key, depth)?;
+            let key = field_type(text, &format!("{name}Key"), key, depth)?;
+            let name = &format!("{name}Value");
             let inner = match value.bare() {
                 DataType::Array(_) | DataType::Map(..) => {
-                    let inner = declared();
+                    let inner = declared(name);
                     message(text, &inner, &[(name.to_string(), DataType::clone(value))], depth)?;
                     inner
                 }
-                _ => field_type(text, &format!("{name}_value"), value, depth)?,
+                _ => field_type(text, name, value, depth)?,
             };
             let key = if key == "bytes" { "string".to_string() } else { key };
             format!("map<{key}, {inner}>")
@@ -94,7 +97,7 @@ fn field_type(text: &mut String, name: &str, ty: &DataType, depth: usize) -> Res
                 let name = field.name.as_deref().map_or_else(|| format!("e{}", i + 1), str::to_string);
                 (name, field.ty.clone())
             });
-            let inner = declared();
+            let inner = declared(name);
             message(text, &inner, &named.collect::<Vec<_>>(), depth)?;
             inner
         }

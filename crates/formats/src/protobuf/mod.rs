@@ -15,6 +15,7 @@ use crate::text::text_settings;
 use crate::{FormatSettings, protobuf_wire::Message};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_types::DataType;
+pub use from_columns::schema_text;
 use plan::Planner;
 use schema::Schema;
 use std::path::Path;
@@ -115,7 +116,7 @@ fn given_or_made(
     if let Some(found) = given(settings)? {
         return Ok(found);
     }
-    let text = from_columns::schema_text(columns)?;
+    let text = schema_text(columns, "Message")?;
     if is_output && !settings.output_format_schema.is_empty() {
         let path = settings.paths.resolve(&settings.output_format_schema)?;
         std::fs::write(path, &text).map_err(crate::output::cannot_write)?;

@@ -4,7 +4,7 @@ use crate::binary::put_value;
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Data};
-use chalet_types::Physical;
+use chalet_types::{DataType, Physical};
 
 pub struct RawBlobWriter {
     request: WriteRequest,
@@ -20,7 +20,8 @@ impl RawBlobWriter {
 impl BlockWriter for RawBlobWriter {
     fn write(&mut self, block: &Block) -> Result<()> {
         for (_, ty) in self.request.header.iter() {
-            let plain = !matches!(ty.physical(), Physical::List | Physical::Struct);
+            let plain = !matches!(ty.physical(), Physical::List | Physical::Struct)
+                && !matches!(ty.bare(), DataType::QBit(_));
             ensure!(plain || block.is_empty(), NOT_IMPLEMENTED, "Method getDataAt is not supported for {ty}");
         }
         for row in 0..block.n_rows() {

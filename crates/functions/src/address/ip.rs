@@ -12,11 +12,8 @@ use chalet_types::DataType;
 
 /// The address that is the whole of a text. Its numbers have no leading zeros.
 fn v4(text: &[u8]) -> Option<u32> {
-    if text.split(|&b| b == b'.').any(|number| number.len() > 1 && number[0] == b'0') {
-        return None;
-    }
     let mut cur = Cursor::new(text);
-    read::try_ipv4(&mut cur).filter(|_| cur.is_at_end())
+    read::try_plain_ipv4(&mut cur).filter(|_| cur.is_at_end())
 }
 
 fn v6(text: &[u8]) -> Option<[u8; 16]> {

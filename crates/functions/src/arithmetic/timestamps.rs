@@ -38,6 +38,7 @@ pub fn result(op: &Operation, a: &DataType, b: &DataType, _: &Context) -> Result
     ensure!(additive, ILLEGAL_TYPE_OF_ARGUMENT, "{}", op.illegal(a, b).message());
     let plus = op.kind == Kind::Plus;
     Ok(Some(match (a, b) {
+        (DataType::Interval(_), DataType::Tuple(_)) if is_interval(b) => return Err(op.illegal(a, b)),
         _ if is_interval(a) && is_interval(b) => sum_of_intervals(a, b),
         _ if is_interval(b) && (is_timestamp(a) || a.is_string()) => shifted(a, b)?,
         _ if is_interval(a) && (is_timestamp(b) || b.is_string()) => {

@@ -44,7 +44,7 @@ fn is_scalar(ty: &DataType) -> bool {
 
 /// Operations between a vector and a number.
 fn scales(kind: Kind) -> bool {
-    matches!(kind, Kind::Multiply | Kind::Divide | Kind::IntDiv | Kind::Modulo)
+    matches!(kind, Kind::Multiply | Kind::Divide | Kind::IntDiv | Kind::Modulo | Kind::PositiveModulo)
 }
 
 pub fn tuple_of(types: impl Iterator<Item = Result<DataType>>) -> Result<DataType> {

@@ -7,7 +7,7 @@ use crate::lists::{NONE, gather_or_default, list, pairs};
 use crate::plain::Plain;
 use crate::several::subcolumn;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, List};
+use chalet_columns::{Column, List, qbit};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, Search};
 use chalet_types::{DataType, Physical, Value};
@@ -78,17 +78,23 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, or_null: bool) -> 
                 "Second argument of function {name} of a JSON must be a constant string"
             ),
         },
-        DataType::Array(element) => match &args[1].ty {
-            ty if ty.is_narrow_integer() => Ok(outcome(element).into()),
-            DataType::Array(ty) if ty.is_narrow_integer() => Ok(outcome(element).array().into()),
-            ty => bail!(
-                ILLEGAL_TYPE_OF_ARGUMENT,
-                "Second argument for function '{name}' must be integer or array of integers, got '{ty}' instead"
-            ),
-        },
+        DataType::QBit(vectors) => position_of(name, &args[1].ty, outcome(&vectors.element().data_type())),
+        DataType::Array(element) => position_of(name, &args[1].ty, outcome(element)),
         ty => bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
             "First argument for function '{name}' must be array, got '{ty}' instead"
+        ),
+    }
+}
+
+/// The type of what stands at a position, or at each of several.
+fn position_of(name: &str, position: &DataType, element: DataType) -> Result<Bound> {
+    match position {
+        ty if ty.is_narrow_integer() => Ok(element.into()),
+        DataType::Array(ty) if ty.is_narrow_integer() => Ok(element.array().into()),
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Second argument for function '{name}' must be integer or array of integers, got '{ty}' instead"
         ),
     }
 }
@@ -101,7 +107,7 @@ fn key_as_index<'a>(key: &'a DataType, index: &DataType) -> Option<&'a DataType>
 /// The kernel refuses a constant 0 as the index of arrays that are not constant, and gives the default for any other 0.
 fn check_index(call: &Call) -> Result<()> {
     let [container, index] = call.args else { return Ok(()) };
-    let is_array = matches!(container.ty, DataType::Array(_)) && index.ty.is_integer();
+    let is_array = matches!(container.ty, DataType::Array(_) | DataType::QBit(_)) && index.ty.is_integer();
     if is_array && !container.constant && index.constant && call.n_rows > 0 {
         let zero = positions(Operand::of(call, 1), 1)?[0] == 0;
         ensure!(!zero, ZERO_ARRAY_OR_TUPLE_INDEX, "Array indices are 1-based");
@@ -116,7 +122,14 @@ fn execute(call: &Call) -> Result<Column> {
         return Ok(if call.args[0].constant { found.repeat(call.n_rows) } else { found }.into());
     }
     let (container, index) = (Operand::of(call, 0), Operand::of(call, 1));
-    let rows = container.vector.list()?;
+    let arrays;
+    let rows = match container.ty {
+        DataType::QBit(vectors) => {
+            arrays = qbit::arrays(container.vector.fixed()?, *vectors);
+            &arrays
+        }
+        _ => container.vector.list()?,
+    };
     if let DataType::Map(..) = container.ty {
         let elements = find_keys(call, rows, container.constant, index)?;
         return Ok(gather_or_default(pairs(rows)?.1, &elements, call.result).into());

@@ -31,6 +31,7 @@ mod sets;
 mod shingles;
 mod shuffle;
 mod slice;
+mod slice_of_vector;
 mod string_concat;
 mod uniq;
 mod zip;

@@ -8,7 +8,7 @@ use crate::widen::widen_element;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, I256};
 use std::ops::Range;
@@ -36,6 +36,7 @@ pub static TO_SINGLE: Plain = Plain {
         summary: "The array, or if it is empty an array of one default value.",
         syntax: "emptyArrayToSingle(arr)",
         examples: &[Example { sql: "SELECT emptyArrayToSingle(emptyArrayInt32())", result: "[0]" }],
+        dictionaries: Dictionaries::InTypes,
         total: true,
         ..Record::DEFAULT
     },

@@ -1,5 +1,6 @@
 //! `arraySlice`: a run of elements.
 
+use super::slice_of_vector;
 use crate::lanes::{Operand, unary};
 use crate::lists::{gathered, list_of};
 use crate::plain::Plain;
@@ -30,6 +31,9 @@ pub static FUNCTION: Plain = Plain {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
+    if let DataType::QBit(vectors) = args[0].ty.without_nullable() {
+        return slice_of_vector::bind(name, args, *vectors);
+    }
     match &args[0].ty {
         DataType::Array(_) => {}
         ty if ty.is_only_null() => return Ok(ty.clone().into()),
@@ -65,6 +69,10 @@ fn execute(call: &Call) -> Result<Column> {
     if call.result.is_only_null() {
         return Ok(Column::constant(Vector::defaults(call.result, 1), call.n_rows));
     }
+    if let DataType::QBit(vectors) = call.args[0].ty.without_nullable() {
+        let taken = slice_of_vector::execute(call.vector(0), *vectors, call.state()?)?;
+        return Ok(if call.args[0].constant { Column::constant(taken, call.n_rows) } else { taken.into() });
+    }
     let rows = list_of(&call.args[0], call.n_rows)?;
     let starts = numbers(call, 1)?;
     let lengths = if call.args.len() == 3 { numbers(call, 2)? } else { vec![None; call.n_rows] };
@@ -78,7 +86,7 @@ fn execute(call: &Call) -> Result<Column> {
 }
 
 /// The part of `0..len` that a position and a length ask for. It may begin before the first element.
-fn window(len: usize, start: Option<i128>, length: Option<i128>) -> Range<usize> {
+pub(super) fn window(len: usize, start: Option<i128>, length: Option<i128>) -> Range<usize> {
     let len = len as i128;
     let start = match start {
         Some(0) => return 0..0,

@@ -90,6 +90,13 @@ impl Planner<'_> {
         if x.has_states() || y.has_states() {
             return Err(self.illegal(x, y));
         }
+        // Vectors are equal or not; what holds them is not even that.
+        let holds_vectors = |ty: &DataType| {
+            !matches!(ty, DataType::QBit(_)) && ty.is_or_contains(&|ty| matches!(ty, DataType::QBit(_)))
+        };
+        if holds_vectors(x) || holds_vectors(y) {
+            return Err(self.illegal(x, y));
+        }
         Ok(match (x, y) {
             (DataType::Tuple(f), DataType::Tuple(g)) => {
                 ensure!(f.len() == g.len(), ILLEGAL_TYPE_OF_ARGUMENT, "{}", self.illegal(x, y).message());
@@ -123,6 +130,10 @@ impl Planner<'_> {
                 if n == m { Plan::Numbers } else { Plan::Widened(DataType::String) }
             }
             _ if x.is_string() || y.is_string() => self.text(a, b)?,
+            (DataType::QBit(_), DataType::QBit(_)) => match self.order {
+                Order::Equal | Order::NotEqual if x == y => Plan::Bytes,
+                _ => return Err(self.illegal(x, y)),
+            },
             _ if x == y => match x {
                 DataType::Uuid | DataType::IPv6 => Plan::Bytes,
                 _ => Plan::Numbers,

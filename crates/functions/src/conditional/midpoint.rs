@@ -62,8 +62,14 @@ impl ScalarFunction for Midpoint {
         if let [only] = args {
             return Ok(only.ty.clone().into());
         }
-        for arg in args {
-            let ty = arg.ty.without_nullable();
+        let some: Vec<DataType> =
+            args.iter().map(|arg| arg.ty.clone()).filter(|ty| !ty.is_only_null()).collect();
+        if some.is_empty() {
+            return Ok(DataType::Nothing.nullable().into());
+        }
+        let common = common_supertype(&some)?;
+        for ty in &some {
+            let ty = ty.without_nullable();
             let timely = ty.is_date_or_time() || matches!(ty, DataType::Time | DataType::Time64(_));
             ensure!(
                 ty.is_number() || timely || *ty == DataType::Nothing,
@@ -71,12 +77,6 @@ impl ScalarFunction for Midpoint {
                 "Function midpoint supports only numeric/temporal types, got {ty}"
             );
         }
-        let some: Vec<DataType> =
-            args.iter().map(|arg| arg.ty.clone()).filter(|ty| !ty.is_only_null()).collect();
-        if some.is_empty() {
-            return Ok(DataType::Nothing.nullable().into());
-        }
-        let common = common_supertype(&some)?;
         Ok(if some.len() < args.len() { common.nullable() } else { common }.into())
     }
 

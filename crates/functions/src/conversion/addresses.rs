@@ -162,7 +162,8 @@ impl ScalarFunction for Address {
                 strings(&|out, row| write::ipv6(out, fixed.get(row)))
             }
             Kind::StringToNum4(failure) => {
-                let (values, valid) = parse(&*text_of(vector)?, failing(failure), "IPv4", read::try_ipv4)?;
+                let (values, valid) =
+                    parse(&*text_of(vector)?, failing(failure), "IPv4", read::try_plain_ipv4)?;
                 Vector::from(values).with_nulls(valid.as_ref())
             }
             Kind::StringToNum6(failure) => {

@@ -57,7 +57,7 @@ pub fn register(registry: &mut Registry) {
 /// Bytes of a value of the type, if they are always as many.
 fn width(ty: &DataType) -> Option<usize> {
     match ty {
-        DataType::String | DataType::Nothing => None,
+        DataType::String | DataType::Nothing | DataType::QBit(_) => None,
         other => other.physical().width(),
     }
 }
@@ -104,6 +104,11 @@ impl ScalarFunction for Reinterpret {
         {
             return Ok(to.into());
         }
+        ensure!(
+            !(from.is_enum() && to.is_number()),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Cannot reinterpret {from} as {to} because only Numeric, String or FixedString can be reinterpreted in Numeric"
+        );
         let readable = width(from).is_some() || *from == DataType::String;
         ensure!(
             readable,

@@ -6,6 +6,7 @@ use chalet_columns::{Column, Data, StringBuilder};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, Registry, ScalarFunction,
+    SeveralTypes,
 };
 use chalet_text::{Style, Writer};
 use chalet_types::DataType;
@@ -224,6 +225,7 @@ const TO_LOW_CARDINALITY: Record = Record {
     examples: &[Example { sql: "SELECT toLowCardinality('a')", result: "a" }],
     nulls: Nulls::Seen,
     dictionaries: Dictionaries::Decoded,
+    several_types: SeveralTypes::Seen,
     ..Record::DEFAULT
 };
 

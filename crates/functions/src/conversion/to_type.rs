@@ -80,6 +80,11 @@ impl ToType {
         matches!(self.target, Target::DateTime | Target::Time) && self.failure == Failure::Throw
     }
 
+    /// Is it one of those that read text and have NULL or zero for what they cannot read?
+    fn reads_only(&self) -> bool {
+        matches!(self.failure, Failure::Zero | Failure::Null)
+    }
+
     /// Does it take numbers too where failures are NULL?
     fn takes_timestamps(&self) -> bool {
         matches!(&self.target, Target::Day(DataType::Date) | Target::DateTime | Target::DateTime64)
@@ -90,7 +95,8 @@ impl ToType {
         let from = args.first().map(|a| a.ty.bare());
         let timely = from.is_some_and(|ty| matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)));
         let takes_zone = match self.target {
-            Target::Day(_) | Target::DateTime | Target::DateTime64 => true,
+            Target::Day(_) => !self.reads_only(),
+            Target::DateTime | Target::DateTime64 => true,
             Target::String => timely,
             _ => false,
         };
@@ -101,10 +107,7 @@ impl ToType {
             + usize::from(optional_scale || self.may_be_fine())
             + usize::from(takes_zone)
             + usize::from(self.failure == Failure::Default);
-        if let Some(first) = args.first() {
-            self.check_text(&first.ty)?;
-        }
-        check_arity(name, args.len(), least..=most)?;
+        self.check_count(args, least, most)?;
         ensure!(
             !matches!(self.target, Target::Time) || args.len() < 2 || !args[1].ty.is_string(),
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -183,6 +186,16 @@ impl ToType {
             && ctx.settings.cast_keep_nullable
             && matches!(args[0].ty.without_low_cardinality(), DataType::Nullable(_));
         Ok(Plan { to, zone, zones, default: rest, lenient, keeps_nulls })
+    }
+
+    /// Fails for too few and too many arguments. A wrong first one is told before, but not where a function that reads text has more
+    /// than any of its kind takes.
+    fn check_count(&self, args: &[Argument], least: usize, most: usize) -> Result<()> {
+        let too_many = self.reads_only() && args.len() > most.max(2);
+        if let (Some(first), false) = (args.first(), too_many) {
+            self.check_text(&first.ty)?;
+        }
+        check_arity(self.record.name, args.len(), least..=most)
     }
 
     /// Functions that catch failures read text; some of them take numbers too.
@@ -310,6 +323,8 @@ impl ScalarFunction for ToType {
         let plan: &Plan = call.state()?;
         let mode = if self.failure == Failure::Throw && !plan.lenient { Mode::Cast } else { Mode::OrNull };
         let mut rules = Rules::new(mode, call.ctx);
+        // Those that fill a default in are made of casts.
+        rules.padded_addresses = self.failure != Failure::Default;
         if matches!(self.failure, Failure::Null | Failure::Zero) {
             // Unlike casts, these functions never guess, whatever the setting says.
             rules.text.date_time_input_format = DateTimeInput::Basic;

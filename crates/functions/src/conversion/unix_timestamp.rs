@@ -220,6 +220,22 @@ impl ScalarFunction for Packed {
             Shape::Date32 => DataType::Date32,
             Shape::DateTime => DataType::DateTime(zone(1)?),
             Shape::DateTime64 => {
+                if let Some(scale) = args.get(1) {
+                    ensure!(
+                        scale.ty.is_number(),
+                        ILLEGAL_TYPE_OF_ARGUMENT,
+                        "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const \
+                         Number, got: {}",
+                        scale.ty
+                    );
+                    ensure!(
+                        scale.constant.is_some(),
+                        ILLEGAL_COLUMN,
+                        "A value of illegal type was provided as 2nd argument 'precision' to function '{name}'. Expected: const \
+                         Number, got: {}",
+                        scale.ty
+                    );
+                }
                 let scale = args.get(1).map_or(Some(3), |a| a.constant.as_ref()?.as_u64());
                 match scale {
                     Some(scale @ 0..=9) => DataType::DateTime64(scale as u8, zone(2)?),

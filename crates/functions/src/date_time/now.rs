@@ -76,6 +76,7 @@ static FUNCTIONS: &[Plain] = &[
             summary: "The moment at which the query began.",
             syntax: "now([zone])",
             examples: &[Example { sql: "SELECT toDate(now()) = today()", result: "1" }],
+            without_parentheses: true,
             ..PER_QUERY
         },
         bind: bind_now,
@@ -139,6 +140,7 @@ static FUNCTIONS: &[Plain] = &[
             summary: "The time of day at which the query began, in the session's time zone.",
             syntax: "localtime()",
             examples: &[Example { sql: "SELECT toTypeName(localtime())", result: "Time" }],
+            without_parentheses: true,
             ..PER_QUERY
         },
         bind: |name, args, _| nothing(name, args, DataType::Time),
@@ -152,6 +154,7 @@ static FUNCTIONS: &[Plain] = &[
             summary: "The date on which the query began, in the session's time zone.",
             syntax: "today()",
             examples: &[Example { sql: "SELECT today() = toDate(now())", result: "1" }],
+            without_parentheses: true,
             ..PER_QUERY
         },
         bind: |name, args, _| nothing(name, args, DataType::Date),

@@ -2,9 +2,10 @@
 
 use crate::arithmetic::convert_numbers;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, Data, Native, Vector, each_native};
+use chalet_columns::wire::put_len;
+use chalet_columns::{Column, Data, Fixed, Native, Vector, each_native};
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
-use chalet_types::{DataType, I256, U256, bf16};
+use chalet_types::{DataType, I256, QBitType, U256, bf16};
 
 /// A hash of bytes and what the kernel builds on it.
 pub trait Hasher: Sync + Send + 'static {
@@ -108,7 +109,12 @@ pub fn accumulate<H: Hasher>(
             };
             add(hasher, fixed.iter().map(|s| hasher.bytes(&halves(s))), hashes);
         }
-        Data::Fixed(fixed) => add(hasher, fixed.iter().map(|s| hasher.bytes(s)), hashes),
+        Data::Fixed(fixed) => match ty {
+            DataType::QBit(vectors) => {
+                add(hasher, as_sent(fixed, *vectors).map(|sent| hasher.bytes(&sent)), hashes)
+            }
+            _ => add(hasher, fixed.iter().map(|s| hasher.bytes(s)), hashes),
+        },
         Data::Nothing(n) => add(hasher, (0..*n).map(|_| hasher.null()), hashes),
         data => {
             // Decimals are hashed as bytes whatever their width.
@@ -122,6 +128,16 @@ pub fn accumulate<H: Hasher>(
         }
     }
     Ok(())
+}
+
+/// Vectors as the kernel hashes them: the number of elements, and these.
+fn as_sent(vectors: &Fixed, ty: QBitType) -> impl Iterator<Item = Vec<u8>> {
+    vectors.iter().map(move |vector| {
+        let mut sent = Vec::with_capacity(vector.len() + 5);
+        put_len(ty.dimension(), &mut sent);
+        sent.extend_from_slice(vector);
+        sent
+    })
 }
 
 #[inline(always)]

@@ -4,7 +4,7 @@ use super::lambda::{Elements, HigherOrder, check_predicate, with_lambda};
 use crate::lists::gathered;
 use chalet_base::Result;
 use chalet_columns::Column;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Record};
 
 pub static ARRAY: HigherOrder = HigherOrder {
     record: Record {
@@ -31,6 +31,7 @@ pub static MAP: HigherOrder = HigherOrder {
             sql: "SELECT mapFilter((k, v) -> v > 1, map('a', 1, 'b', 2))",
             result: "{'b':2}",
         }],
+        dictionaries: Dictionaries::InTypes,
         ..Record::DEFAULT
     },
     bind,

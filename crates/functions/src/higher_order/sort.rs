@@ -7,17 +7,18 @@ use chalet_base::{Result, ensure};
 use chalet_columns::compare::compare_natives;
 use chalet_columns::keys::{Order, sort_keys};
 use chalet_columns::{Column, Data, Native, Vector, each_native};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Record};
 use std::cmp::Ordering;
 
 macro_rules! sorts {
-    ($($id:ident $name:literal $reverse:literal $skipped:literal $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {$(
+    ($($id:ident $name:literal $reverse:literal $skipped:literal $dictionaries:ident $summary:literal $syntax:literal $sql:literal => $result:literal;)*) => {$(
         pub static $id: HigherOrder = HigherOrder {
             record: Record {
                 name: $name,
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                dictionaries: Dictionaries::$dictionaries,
                 ..Record::DEFAULT
             },
             bind: |name, args, ctx| bind(name, args, ctx, $skipped),
@@ -28,28 +29,28 @@ macro_rules! sorts {
 }
 
 sorts! {
-    SORT "arraySort" false 0
+    SORT "arraySort" false 0 PerValue
         "The elements of the first array in ascending order, or in the order of what a lambda makes of them. NaN and NULL come last."
         "arraySort([x -> ...,] arr, ...)" "SELECT arraySort([3, 1, 2]), arraySort(x -> -x, [3, 1, 2])" => "[1,2,3]\t[3,2,1]";
-    REVERSE "arrayReverseSort" true 0
+    REVERSE "arrayReverseSort" true 0 PerValue
         "The elements of the first array in descending order, or in the order of what a lambda makes of them. NaN and NULL come last."
         "arrayReverseSort([x -> ...,] arr, ...)" "SELECT arrayReverseSort([3, 1, 2])" => "[3,2,1]";
-    PARTIAL "arrayPartialSort" false 1
+    PARTIAL "arrayPartialSort" false 1 PerValue
         "As arraySort, where only as many elements as the limit says are certain to be in order."
         "arrayPartialSort([x -> ...,] limit, arr, ...)" "SELECT arrayPartialSort(2, [5, 9, 1, 3])[1]" => "1";
-    PARTIAL_REVERSE "arrayPartialReverseSort" true 1
+    PARTIAL_REVERSE "arrayPartialReverseSort" true 1 PerValue
         "As arrayReverseSort, where only as many elements as the limit says are certain to be in order."
         "arrayPartialReverseSort([x -> ...,] limit, arr, ...)" "SELECT arrayPartialReverseSort(2, [5, 9, 1, 3])[1]" => "9";
-    MAP "mapSort" false 0
+    MAP "mapSort" false 0 InTypes
         "The pairs of a map in ascending order of keys, or of what a lambda makes of them."
         "mapSort([(k, v) -> ...,] map)" "SELECT mapSort(map('b', 1, 'a', 2))" => "{'a':2,'b':1}";
-    MAP_REVERSE "mapReverseSort" true 0
+    MAP_REVERSE "mapReverseSort" true 0 InTypes
         "The pairs of a map in descending order of keys, or of what a lambda makes of them."
         "mapReverseSort([(k, v) -> ...,] map)" "SELECT mapReverseSort(map('a', 1, 'b', 2))" => "{'b':2,'a':1}";
-    MAP_PARTIAL "mapPartialSort" false 1
+    MAP_PARTIAL "mapPartialSort" false 1 InTypes
         "As mapSort, where only as many pairs as the limit says are certain to be in order."
         "mapPartialSort([(k, v) -> ...,] limit, map)" "SELECT mapPartialSort((k, v) -> v, 2, map('a', 3, 'b', 1, 'c', 2))" => "{'b':1,'c':2,'a':3}";
-    MAP_PARTIAL_REVERSE "mapPartialReverseSort" true 1
+    MAP_PARTIAL_REVERSE "mapPartialReverseSort" true 1 InTypes
         "As mapReverseSort, where only as many pairs as the limit says are certain to be in order."
         "mapPartialReverseSort([(k, v) -> ...,] limit, map)" "SELECT mapPartialReverseSort((k, v) -> v, 2, map('a', 3, 'b', 1, 'c', 2))" => "{'a':3,'c':2,'b':1}";
 }

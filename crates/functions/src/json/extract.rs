@@ -94,12 +94,6 @@ impl ScalarFunction for &'static JsonFunction {
         let least = 1 + usize::from(self.takes_type());
         let most = if matches!(self.what, What::ArrayLength | What::IsValid) { 1 } else { usize::MAX };
         check_arity(name, args.len(), least..=most)?;
-        ensure!(
-            args[0].ty.is_string(),
-            ILLEGAL_TYPE_OF_ARGUMENT,
-            "The first argument of function {name} should be a string containing JSON, illegal type: {}",
-            args[0].ty
-        );
         let (mut path, mut ty) = (&args[1..], (self.result)());
         if self.takes_type() {
             let (last, steps) = path.split_last().ok_or_else(|| err!(LOGICAL_ERROR, "No type was given"))?;
@@ -113,6 +107,12 @@ impl ScalarFunction for &'static JsonFunction {
             };
             ty = text.parse()?;
         }
+        ensure!(
+            args[0].ty.is_string(),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "The first argument of function {name} should be a string containing JSON, illegal type: {}",
+            args[0].ty
+        );
         path::check(name, path)?;
         let result = match self.what {
             What::KeysAndValues => DataType::tuple([DataType::String, ty.clone()]).array(),

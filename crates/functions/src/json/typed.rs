@@ -33,7 +33,7 @@ impl Typed {
                 }
                 vec![below(key)?, below(value)?]
             }
-            DataType::Interval(_) | DataType::Nothing => {
+            DataType::Interval(_) | DataType::Nothing | DataType::QBit(_) => {
                 bail!(ILLEGAL_TYPE_OF_ARGUMENT, "JSONExtract does not support the type {ty}")
             }
             _ => Vec::new(),
@@ -132,7 +132,7 @@ impl Typed {
             Array(_) | Map(..) => self.list(element, out)?,
             Tuple(fields) => self.tuple(fields, element, out)?,
             Variant(_) | Dynamic(_) | Json(_) => self.several(element, out)?,
-            Nothing | Nullable(_) | LowCardinality(_) | Interval(_) => false,
+            Nothing | Nullable(_) | LowCardinality(_) | Interval(_) | QBit(_) => false,
         })
     }
 

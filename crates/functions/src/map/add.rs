@@ -61,8 +61,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "{name} accepts at least two maps or map tuples"
     );
-    let (key, first) = parts(name, &args[0].ty)?;
     let is_map = |ty: &DataType| matches!(ty, DataType::Map(..));
+    let (key, first) = parts(name, &args[0].ty)?;
+    let (family, same): (_, fn(&DataType) -> bool) = match is_map(&args[0].ty) {
+        true => ("maps", is_map),
+        false => ("map tuples", |ty| matches!(ty, DataType::Tuple(_))),
+    };
+    ensure!(
+        args.iter().all(|arg| same(&arg.ty)),
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "{name} accepts at least two {family}"
+    );
     let mut values = Vec::new();
     for arg in args {
         let (own, value) = parts(name, &arg.ty)?;

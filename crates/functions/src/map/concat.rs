@@ -5,7 +5,7 @@ use crate::plain::Plain;
 use crate::widen::widen_element;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, List, Struct, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Record};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 
@@ -18,6 +18,7 @@ pub static FUNCTION: Plain = Plain {
             sql: "SELECT mapConcat(map('k1', 1), map('k2', 2))",
             result: "{'k1':1,'k2':2}",
         }],
+        dictionaries: Dictionaries::InTypes,
         total: true,
         ..Record::DEFAULT
     },

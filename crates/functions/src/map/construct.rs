@@ -45,7 +45,11 @@ fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
 
 /// Keys of maps are never NULL.
 pub fn check_key(key: &DataType) -> Result<()> {
-    ensure!(!key.is_nullable(), BAD_ARGUMENTS, "Map cannot have a key of type {key}");
+    ensure!(
+        !key.is_nullable() || key.is_of_several_types(),
+        BAD_ARGUMENTS,
+        "Map cannot have a key of type {key}"
+    );
     Ok(())
 }
 

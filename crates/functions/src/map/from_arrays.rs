@@ -6,7 +6,7 @@ use crate::plain::Plain;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Record};
 use chalet_types::DataType;
 
 pub static FUNCTION: Plain = Plain {
@@ -16,6 +16,7 @@ pub static FUNCTION: Plain = Plain {
         summary: "A map of the keys and values of two arrays of one length.",
         syntax: "mapFromArrays(keys, values)",
         examples: &[Example { sql: "SELECT mapFromArrays(['a', 'b'], [1, 2])", result: "{'a':1,'b':2}" }],
+        dictionaries: Dictionaries::InTypes,
         ..Record::DEFAULT
     },
     bind,

@@ -15,6 +15,7 @@ mod normal;
 mod power;
 mod sample_size;
 mod sine;
+mod transposed_distance;
 mod trigonometric;
 mod width_bucket;
 
@@ -56,6 +57,7 @@ pub fn register(registry: &mut Registry) {
     registry.add_scalar(&power::MIN2);
     registry.add_scalar(&power::POW);
     sample_size::register(registry);
+    transposed_distance::register(registry);
     registry.add_scalar(&trigonometric::ACOS);
     registry.add_scalar(&trigonometric::ACOSH);
     registry.add_scalar(&trigonometric::ASIN);

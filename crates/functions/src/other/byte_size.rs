@@ -51,7 +51,12 @@ fn add(vector: &Vector, ty: &DataType, sizes: &mut [u64]) {
             }
         }
         other => {
-            let width = other.physical().width().unwrap_or(0) as u64;
+            let width = match ty.bare() {
+                // In the kernel, that of the planes.
+                DataType::QBit(vectors) => vectors.planes() * vectors.stride().div_ceil(8),
+                _ => other.physical().width().unwrap_or(0),
+            };
+            let width = width as u64;
             sizes.iter_mut().for_each(|size| *size += width);
         }
     }

@@ -86,6 +86,10 @@ fn structure(ty: &DataType, vector: &Vector) -> String {
             let parts = fields.iter().zip(&tuple.fields).map(|(field, part)| structure(&field.ty, part));
             format!("Tuple(size = {n}, {})", parts.collect::<Vec<_>>().join(", "))
         }
+        (DataType::QBit(vectors), _) => {
+            let plane = format!("FixedString(size = {n})");
+            format!("QBit(size = {n}, Tuple(size = {n}, {}))", vec![plane; vectors.planes()].join(", "))
+        }
         _ => format!("{}(size = {n})", bare_name(&column_name(ty))),
     }
 }

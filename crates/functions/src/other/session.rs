@@ -46,7 +46,9 @@ struct Fact {
 }
 
 macro_rules! facts {
-    ($($name:literal, $ci:literal, $aliases:expr, $any_case:expr, $ty:expr, $value:expr, $summary:literal, $sql:literal => $result:literal;)*) => {
+    (@is alone) => { true };
+    (@is) => { false };
+    ($($name:literal, $ci:literal $($alone:ident)?, $aliases:expr, $any_case:expr, $ty:expr, $value:expr, $summary:literal, $sql:literal => $result:literal;)*) => {
         static FACTS: &[Fact] = &[$(Fact {
             record: Record {
                 name: $name,
@@ -58,6 +60,7 @@ macro_rules! facts {
                 examples: &[Example { sql: $sql, result: $result }],
                 volatility: Volatility::PerQuery,
                 total: true,
+                without_parentheses: facts!(@is $($alone)?),
                 ..Record::DEFAULT
             },
             ty: $ty,
@@ -67,10 +70,10 @@ macro_rules! facts {
 }
 
 facts! {
-    "currentDatabase", false, &[], &["current_database", "DATABASE", "SCHEMA"], DataType::String,
+    "currentDatabase", false alone, &[], &["current_database", "DATABASE", "SCHEMA"], DataType::String,
         |ctx| Value::string(&ctx.database), "The name of the current database.",
         "SELECT currentDatabase()" => "default";
-    "currentUser", false, &[], &["session_user", "current_user", "user"], DataType::String,
+    "currentUser", false alone, &[], &["session_user", "current_user", "user"], DataType::String,
         |ctx| Value::string(&ctx.user), "The name of the user.", "SELECT currentUser()" => "default";
     "queryID", false, &[], &["query_id"], DataType::String, |ctx| Value::string(&ctx.query_id),
         "The identifier of the query.", "SELECT queryID() = query_id()" => "1";

@@ -2,12 +2,12 @@
 
 use crate::plain::Plain;
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Buf, Column, Data, List, Vector, json, variant};
+use chalet_columns::{Buf, Column, Data, List, Vector, json, qbit, variant};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
 };
-use chalet_types::{DataType, JsonType, Value};
+use chalet_types::{DataType, JsonType, QBitType, Value};
 use std::sync::Arc;
 
 pub static FUNCTION: Plain = Plain {
@@ -46,6 +46,8 @@ pub enum Step {
     /// The values of one type of a Variant or Dynamic.
     Element(DataType),
     Field(usize),
+    /// A bit of each element of a QBit.
+    Plane(QBitType, usize),
     IsNull,
     Sizes,
     Length,
@@ -84,6 +86,10 @@ pub fn plan(ty: &DataType, name: &str) -> Option<(Access, DataType)> {
         DataType::Nullable(_) if first == "null" => then(Step::IsNull, DataType::UInt8, rest),
         DataType::Nullable(inner) => match &**inner {
             DataType::Json(json) => of_json(json, name),
+            DataType::QBit(vectors) => {
+                let at = first.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < vectors.planes())?;
+                then(Step::Plane(*vectors, at), vectors.plane_type().nullable(), rest)
+            }
             DataType::String if first == "size" => then(Step::Length, DataType::UInt64.nullable(), rest),
             _ => None,
         },
@@ -116,6 +122,10 @@ pub fn plan(ty: &DataType, name: &str) -> Option<(Access, DataType)> {
             let at = by_name.or_else(by_number)?;
             then(Step::Field(at), fields[at].ty.clone(), rest)
         }
+        DataType::QBit(vectors) => {
+            let at = first.parse::<usize>().ok()?.checked_sub(1).filter(|at| *at < vectors.planes())?;
+            then(Step::Plane(*vectors, at), vectors.plane_type(), rest)
+        }
         _ => None,
     }
 }
@@ -132,6 +142,9 @@ pub fn names(ty: &DataType) -> Vec<(String, DataType)> {
             found.push(("null".into(), DataType::UInt8));
             if **inner == DataType::String {
                 found.push(("size".into(), DataType::UInt64.nullable()));
+            }
+            if let DataType::QBit(_) = **inner {
+                found.extend(names(inner).into_iter().map(|(name, plane)| (name, plane.nullable())));
             }
         }
         DataType::String => with_parts(&mut found, "size", DataType::UInt64),
@@ -155,6 +168,9 @@ pub fn names(ty: &DataType) -> Vec<(String, DataType)> {
                 let number = (at + 1).to_string();
                 with_parts(&mut found, field.name.as_deref().unwrap_or(&number), field.ty.clone());
             }
+        }
+        DataType::QBit(vectors) => {
+            found.extend((1..=vectors.planes()).map(|number| (number.to_string(), vectors.plane_type())));
         }
         DataType::Json(json) => {
             json.typed.iter().for_each(|(path, ty)| with_parts(&mut found, path, ty.clone()));
@@ -255,6 +271,10 @@ fn take_step(vector: &Vector, ty: &DataType, step: &Step) -> Result<Vector> {
         Step::Path(path) => json::path(vector, path)?,
         Step::Below(path) => json::below(vector, path)?,
         Step::Element(wanted) => variant::element(vector, ty, wanted)?,
+        Step::Plane(vectors, at) => {
+            let plane = qbit::plane(vector.fixed()?, *vectors, *at);
+            Vector::new(Data::Fixed(plane), vector.validity.clone())
+        }
         Step::Field(at) => vector.structure()?.fields[*at].clone(),
         Step::IsNull => {
             (0..vector.len()).map(|row| u8::from(vector.is_null(row))).collect::<Vec<u8>>().into()

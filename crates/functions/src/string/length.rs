@@ -10,7 +10,7 @@ const RECORD: Record = Record {
     name: "length",
     aliases: &["OCTET_LENGTH", "CARDINALITY"],
     case_insensitive: true,
-    summary: "The length of a string in bytes, or the number of elements of an array or a map.",
+    summary: "The length of a string in bytes, or the number of elements of an array, a map or a QBit.",
     syntax: "length(x)",
     examples: &[Example {
         sql: "SELECT length('añb'), length([1, 2]), length(map(1, 2))",
@@ -31,14 +31,19 @@ impl ScalarFunction for Length {
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         check_arity(RECORD.name, args.len(), 1..=1)?;
         match &args[0].ty {
-            DataType::String | DataType::FixedString(_) | DataType::Array(_) | DataType::Map(..) => {
-                Ok(DataType::UInt64.into())
-            }
+            DataType::String
+            | DataType::FixedString(_)
+            | DataType::Array(_)
+            | DataType::Map(..)
+            | DataType::QBit(_) => Ok(DataType::UInt64.into()),
             ty => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {ty} of argument of function length"),
         }
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
+        if let DataType::QBit(vectors) = call.args[0].ty {
+            return Ok(Vector::from(vec![vectors.dimension() as u64; call.n_rows]).into());
+        }
         let lengths: Vec<u64> = match &call.vector(0).data {
             // The low 32 bits of a view are the length.
             Data::Str(strings) => strings.views().iter().map(|view| u64::from(*view as u32)).collect(),

@@ -31,6 +31,7 @@ pub static BYTES: Plain = Plain {
                 BAD_ARGUMENTS,
                 "Second and third arguments of function translate must be ASCII strings"
             );
+            check_lengths("translate", from.len(), to.len())?;
             let mut map: [Option<u8>; 256] = std::array::from_fn(|byte| Some(byte as u8));
             for (i, &byte) in from.iter().enumerate() {
                 map[usize::from(byte)] = to.get(i).copied();
@@ -58,6 +59,7 @@ pub static UTF8: Plain = Plain {
         let (texts, from, to) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
         try_build(call.n_rows, |row, out| {
             let (from, to) = (String::from_utf8_lossy(from.get(row)), String::from_utf8_lossy(to.get(row)));
+            check_lengths("translateUTF8", from.chars().count(), to.chars().count())?;
             let mut targets = to.chars();
             let map: HashMap<char, Option<char>> = from.chars().map(|c| (c, targets.next())).collect();
             let mut buffer = [0u8; 4];
@@ -70,6 +72,17 @@ pub static UTF8: Plain = Plain {
         })
     },
 };
+
+/// What takes the place of a character is known for no more of them than there are.
+fn check_lengths(name: &str, from: usize, to: usize) -> Result<()> {
+    ensure!(
+        to <= from,
+        BAD_ARGUMENTS,
+        "Second argument of function {name} must not be shorter than the third argument. Size of the second argument: {from}, \
+         size of the third argument: {to}"
+    );
+    Ok(())
+}
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;

@@ -2,13 +2,13 @@
 
 use crate::plain::Plain;
 use crate::several::subcolumn;
-use chalet_base::{Result, bail};
-use chalet_columns::{Column, Data, List, Vector};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::{Column, Data, List, Vector, qbit};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
 };
-use chalet_types::{DataType, TupleField, Value};
+use chalet_types::{DataType, QBitType, TupleField, Value};
 use std::sync::Arc;
 
 pub static FUNCTION: Plain = Plain {
@@ -47,6 +47,19 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         depth += 1;
         ty = inner;
     }
+    if let DataType::QBit(vectors) = ty {
+        let plane = (0..depth).fold(vectors.plane_type(), |ty, _| ty.array());
+        return match position_of_plane(*vectors, args[1].constant.as_ref(), args.len() == 3)? {
+            Some(index) => Ok(Bound::with_state(plane, Found(Some(index)))),
+            None => Ok(Bound::with_state(args[2].ty.clone(), Found(None))),
+        };
+    }
+    ensure!(
+        !matches!(ty.without_nullable(), DataType::QBit(_)),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "First argument for function tupleElement cannot be Nullable(QBit). Actual {}",
+        args[0].ty
+    );
     let (DataType::Tuple(fields), nullable) = (ty.without_nullable(), ty.is_nullable()) else {
         bail!(
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -65,6 +78,21 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         }
         None => Ok(Bound::with_state(args[2].ty.clone(), Found(None))),
     }
+}
+
+/// The number of a plane, from 0.
+fn position_of_plane(ty: QBitType, wanted: Option<&Value>, has_default: bool) -> Result<Option<usize>> {
+    let index = match wanted {
+        Some(Value::UInt(index)) => *index,
+        _ => bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Second argument to tupleElement must be a constant UInt"),
+    };
+    let found = (1..=ty.planes() as u64).contains(&index).then(|| index as usize - 1);
+    ensure!(
+        found.is_some() || has_default,
+        ARGUMENT_OUT_OF_BOUND,
+        "QBit doesn't have an element with index '{index}'"
+    );
+    Ok(found)
 }
 
 fn position(fields: &[TupleField], wanted: Option<&Value>, has_default: bool) -> Result<Option<usize>> {
@@ -119,6 +147,7 @@ fn element(vector: &Vector, ty: &DataType, index: usize) -> Result<Vector> {
             let values = Arc::new(element(values, inner, index)?);
             Ok(Data::List(List { offsets: offsets.clone(), values }).into())
         }
+        DataType::QBit(vectors) => Ok(Data::Fixed(qbit::plane(vector.fixed()?, *vectors, index)).into()),
         tuple => {
             let field = vector.structure()?.fields[index].clone();
             let DataType::Tuple(fields) = tuple.without_nullable() else { return Ok(field) };

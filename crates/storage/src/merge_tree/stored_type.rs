@@ -22,6 +22,7 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
         DateTime64(..) | Time64(_) | Interval(_) => Int64,
         UInt128 | Int128 | Uuid | IPv6 => FixedString(16),
         UInt256 | Int256 => FixedString(32),
+        QBit(vectors) => FixedString(vectors.width() as u32),
         Decimal { precision, .. } => match precision {
             0..=9 => Int32,
             10..=18 => Int64,
@@ -58,6 +59,7 @@ pub(super) fn keeps_order(ty: &DataType) -> bool {
             | Int256
             | Decimal { precision: 19.., .. }
             | BFloat16
+            | QBit(_)
             | Uuid
             | IPv6
     )

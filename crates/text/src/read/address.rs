@@ -67,6 +67,23 @@ pub fn try_ipv4(cur: &mut Cursor) -> Option<u32> {
     Some(address)
 }
 
+/// As [`try_ipv4`], but no number has a zero in front: what casts, functions of addresses and IPv6 take.
+pub fn try_plain_ipv4(cur: &mut Cursor) -> Option<u32> {
+    let start = *cur;
+    let address = try_ipv4(cur)?;
+    let text = &start.rest()[..cur.position() - start.position()];
+    if is_padded(text) {
+        *cur = start;
+        return None;
+    }
+    Some(address)
+}
+
+/// Has a number of an address of version 4 zeros in front?
+pub fn is_padded(text: &[u8]) -> bool {
+    text.split(|b| *b == b'.').any(|number| number.len() > 1 && number[0] == b'0')
+}
+
 pub fn ipv4(cur: &mut Cursor) -> Result<u32> {
     match try_ipv4(cur) {
         Some(address) => Ok(address),
@@ -88,7 +105,7 @@ pub fn ipv6(cur: &mut Cursor) -> Result<[u8; 16]> {
 /// Groups of hexadecimal digits with at most one `::`, the last two perhaps in dotted form; or an address of
 /// version 4 alone. Consumes nothing when there is no address.
 pub fn try_ipv6(cur: &mut Cursor) -> Option<[u8; 16]> {
-    if let Some(v4) = try_ipv4(cur) {
+    if let Some(v4) = try_plain_ipv4(cur) {
         return Some(mapped(v4));
     }
     let mut at = *cur;

@@ -6,6 +6,7 @@ mod container;
 pub mod cursor;
 pub mod decimal;
 pub mod number;
+mod qbit;
 pub mod scalar;
 pub mod seen;
 mod several;
@@ -18,7 +19,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::Builder;
 use chalet_columns::builder::Values;
 use chalet_types::calendar::LocalTime;
-use chalet_types::{AggregateType, DataType, EnumValues, Physical, TimeZone};
+use chalet_types::{AggregateType, DataType, EnumValues, Physical, QBitType, TimeZone};
 use cursor::Cursor;
 use several::Several;
 use std::sync::Arc;
@@ -118,6 +119,7 @@ enum Kind {
         key: Box<Reader>,
         value: Box<Reader>,
     },
+    QBit(QBitType),
     /// Variant, Dynamic and JSON.
     Several(Several),
 }
@@ -211,6 +213,7 @@ impl Reader {
             DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
                 Kind::Several(Several::of(bare, syntax, settings))
             }
+            DataType::QBit(vectors) => Kind::QBit(*vectors),
             other => Kind::Integer(other.physical()),
         };
         Reader { ty: ty.clone(), kind, syntax, nullable: ty.is_nullable(), options: options.clone() }
@@ -366,6 +369,7 @@ impl Reader {
             }
             Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. } => self.container(cur, out)?,
             Kind::Several(several) => self.several(several, cur, out)?,
+            Kind::QBit(ty) => qbit::read(cur, *ty, out)?,
             _ => self.scalar(cur, out)?,
         }
         out.mark_valid();

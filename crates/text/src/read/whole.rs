@@ -103,6 +103,11 @@ impl Reader {
                 out.mark_valid();
                 return self.end_of_container(text, &cur);
             }
+            Kind::QBit(ty) => {
+                super::qbit::read(&mut cur, *ty, out)?;
+                out.mark_valid();
+                return self.end_of_container(text, &cur);
+            }
             Kind::Integer(_) | Kind::Decimal { .. } if text.is_empty() => bail!(
                 ATTEMPT_TO_READ_AFTER_EOF,
                 "Attempt to read after eof: Cannot parse {} from String, because value is too short",
@@ -146,6 +151,7 @@ impl Reader {
         let family = match &self.kind {
             Kind::Array(_) => "Array",
             Kind::Tuple(_) => "Tuple",
+            Kind::QBit(_) => "QBit",
             _ => "Map",
         };
         bail!(
@@ -201,7 +207,7 @@ fn skip_clock(cur: &mut Cursor) {
     }
 }
 
-/// Does the text of an integer fit its type? Text that is no integer fits.
+/// Does the text of an integer fit its type? Text that is no integer fits, and those of more than 64 bits wrap around, as in the kernel.
 fn fits(text: &[u8], ty: &DataType) -> bool {
     let (negative, digits) = match text {
         [b'-', digits @ ..] => (true, digits),
@@ -209,8 +215,8 @@ fn fits(text: &[u8], ty: &DataType) -> bool {
         digits => (false, digits),
     };
     let bits = 8 * ty.physical().width().unwrap_or(8) as u32;
-    // Two digits fit any type, and so many a wide one.
-    if digits.len() <= if bits > 64 { 38 } else { 2 } || !digits.iter().all(|b| b.is_ascii_digit()) {
+    // Two digits fit any type.
+    if bits > 64 || digits.len() <= 2 || !digits.iter().all(|b| b.is_ascii_digit()) {
         return true;
     }
     if digits.len() <= 19 {
@@ -219,7 +225,6 @@ fn fits(text: &[u8], ty: &DataType) -> bool {
             || negative && !ty.is_unsigned() && value == 1 << (bits - 1);
     }
     let limit = match (ty.is_unsigned(), negative) {
-        (true, _) if bits == 256 => U256::MAX,
         (true, _) => (U256::ONE << bits) - U256::ONE,
         (false, true) => U256::ONE << (bits - 1),
         (false, false) => (U256::ONE << (bits - 1)) - U256::ONE,

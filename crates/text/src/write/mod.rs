@@ -4,13 +4,14 @@ pub mod address;
 pub mod escape;
 mod json;
 pub mod number;
+mod qbit;
 mod several;
 pub mod time;
 
 use crate::{DateTimeOutput, TextSettings};
 use chalet_columns::{Data, Vector};
 use chalet_types::calendar::LocalTime;
-use chalet_types::{DataType, EnumValues, IntervalUnit};
+use chalet_types::{DataType, EnumValues, IntervalUnit, QBitType};
 use json::JsonOptions;
 use several::Several;
 use std::sync::Arc;
@@ -113,6 +114,7 @@ enum Kind {
         key: Box<Writer>,
         value: Box<Writer>,
     },
+    QBit(QBitType),
     /// Variant, Dynamic and JSON.
     Several(Box<Several>),
 }
@@ -279,6 +281,7 @@ impl Writer {
             (Kind::Uuid, Data::Fixed(fixed)) => address::uuid(out, fixed.get(row)),
             (Kind::IPv4, Data::U32(v)) => address::ipv4(out, v[row]),
             (Kind::IPv6, Data::Fixed(fixed)) => address::ipv6(out, fixed.get(row)),
+            (Kind::QBit(ty), Data::Fixed(fixed)) => qbit::put(out, fixed.get(row), *ty),
             (Kind::Enum(names), Data::I8(v)) => self.enumeration(out, names, v[row].into()),
             (Kind::Enum(names), Data::I16(v)) => self.enumeration(out, names, v[row]),
             (Kind::Array(_) | Kind::Tuple(_) | Kind::Map { .. }, _) => self.container(out, data, row),
@@ -490,6 +493,7 @@ impl Kind {
             DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
                 Kind::several(ty, style, settings)
             }
+            DataType::QBit(vectors) => Kind::QBit(*vectors),
             DataType::Interval(unit) if settings.interval_output_format_kusto => Kind::Interval(*unit),
             _ => Kind::Integer,
         }

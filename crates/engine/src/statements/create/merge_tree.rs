@@ -274,6 +274,12 @@ fn check_expression(
          column to a specific data type"
     );
     ensure!(
+        bound.ty().is_ordered(),
+        DATA_TYPE_CANNOT_BE_USED_IN_KEY,
+        "Column `{text}` with type {} is not allowed in key expression, it's not comparable",
+        bound.ty()
+    );
+    ensure!(
         nullable_key || !holds_null(bound.ty()),
         ILLEGAL_COLUMN,
         "{which} key contains nullable columns, but merge tree setting `{NULLABLE_KEY}` is disabled"

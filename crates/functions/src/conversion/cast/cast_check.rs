@@ -16,6 +16,9 @@ pub fn check(from: &DataType, to: &DataType) -> Result<()> {
     if let Some(checked) = states(from, to) {
         return checked;
     }
+    if matches!(from, QBit(_)) || matches!(to, QBit(_)) {
+        return super::vectors::check(from, to);
+    }
     let container = |ty: &DataType| matches!(ty, Array(_) | Tuple(_) | Map(..));
     match (from, to) {
         (_, Nothing) => refuse(from, to),

@@ -6,6 +6,7 @@
 //! - [`or_null`]: what becomes NULL, for the common types
 //! - [`several`]: Variant, Dynamic and JSON
 //! - [`large_floats`]: large floats as integers of 128 and 256 bits
+//! - `vectors`: QBit
 //! - [`numbers`], [`decimals`], [`timestamps`], [`text`], [`enums`], [`addresses`], [`containers`]: the kernels
 
 mod accurate;
@@ -21,6 +22,7 @@ mod rules;
 mod several;
 mod text;
 mod timestamps;
+mod vectors;
 
 use chalet_base::{Result, bail, discard_messages};
 use chalet_columns::{Builder, Column, NullBuffer, Vector};
@@ -141,6 +143,8 @@ fn bare(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Resul
             vector.strings()?.iter().try_for_each(|bytes| states.check(bytes))?;
             Ok(vector.clone())
         }
+        (Array(inner), QBit(vectors)) => vectors::of_arrays(vector, inner, *vectors, rules),
+        (QBit(vectors), QBit(_) | Array(_)) => vectors::of_vectors(vector, *vectors, to, rules),
         (FixedString(16), Uuid | IPv6) => addresses::of_bytes(vector, to),
         (String | FixedString(_), _) => text::parse(vector, from, to, rules),
         (_, String) => text::format(vector, from, rules),
@@ -200,11 +204,11 @@ fn number_like(ty: &DataType) -> bool {
 fn gives_null(from: &DataType, to: &DataType) -> bool {
     use DataType::*;
     match (from, to) {
-        (String, Interval(_) | Enum8(_) | Enum16(_) | Tuple(_)) => false,
+        (String, Interval(_) | Enum8(_) | Enum16(_) | Tuple(_) | QBit(_)) => false,
         (String, _) => true,
         (FixedString(_), FixedString(_) | IPv6 | Bool) => true,
         (FixedString(_), _) => false,
-        (_, Decimal { .. }) => true,
+        (_, Decimal { .. } | QBit(_)) => true,
         (IPv6, IPv4) => true,
         _ => false,
     }

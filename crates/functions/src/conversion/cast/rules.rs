@@ -33,6 +33,8 @@ pub struct Rules {
     pub overflow: DateTimeOverflow,
     /// Text that is no address becomes the address of zeros.
     pub zero_addresses: bool,
+    /// Numbers of addresses of version 4 may have zeros in front.
+    pub padded_addresses: bool,
 }
 
 impl Rules {
@@ -50,7 +52,7 @@ impl Rules {
             _ => DateTimeOverflow::Ignore,
         };
         let zero_addresses = ctx.settings.cast_ipv4_ipv6_default_on_conversion_error;
-        Rules { mode, text, overflow, zero_addresses }
+        Rules { mode, text, overflow, zero_addresses, padded_addresses: false }
     }
 
     pub fn local_time(&self, zone: Option<&TimeZone>) -> LocalTime {

@@ -4,6 +4,7 @@ use super::or_null;
 use super::rules::{Mode, Rules};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Builder, Data, Fixed, Native, StringBuilder, Strings, Vector};
+use chalet_text::read::address::is_padded;
 use chalet_text::read::number;
 use chalet_text::{Cursor, Reader, Style, Syntax, Writer};
 use chalet_types::{DataType, Physical};
@@ -71,6 +72,13 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
             Cow::Owned(texts.map(|text| if text.is_empty() { &b"0"[..] } else { text }).collect())
         }
         _ => text_of(vector)?,
+    };
+    let strings = match *to == DataType::IPv4 && !rules.padded_addresses && strings.iter().any(is_padded) {
+        // What is no address is no better and no worse than none at all.
+        true => {
+            Cow::Owned(strings.iter().map(|text| if is_padded(text) { &b""[..] } else { text }).collect())
+        }
+        false => strings,
     };
     if rules.mode == Mode::Cast
         && let Some(fast) = parse_numbers(&strings, to)

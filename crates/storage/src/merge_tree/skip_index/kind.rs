@@ -33,6 +33,7 @@ impl SkipIndexKind {
                     | Dynamic(_)
                     | Json(_)
                     | AggregateFunction(_)
+                    | QBit(_)
                     | BFloat16
                     | Nothing
             )
