@@ -53,7 +53,7 @@ class Rows:
         # Sums of Bool are no Bool.
         usable = [name for name in COLUMNS if name != "b" or self.engine != "SummingMergeTree"]
         self.columns = {name: COLUMNS[name] for name in rng.sample(usable, rng.randint(3, 9))}
-        self.indexes, self.projections = [], []
+        self.indexes, self.projections, self.projected = [], [], []
 
     def chance(self, p):
         return self.rng.random() < p
@@ -138,10 +138,12 @@ class Rows:
     def projection(self, name):
         self.projections.append(name)
         c, n = self.pick(self.columns), self.pick([c for c in self.columns if c in ("num", "small", "few", "mono")] or ["id"])
-        return f"{name} " + self.pick([
+        self.projected.append(self.pick([
             f"(SELECT * ORDER BY {c if c not in ('m', 'tup', 'u') else 'd'})", f"(SELECT id, d, {c} ORDER BY d)", f"(SELECT d, count(), sum({n}) GROUP BY d)", f"(SELECT k, max({n}), min(d), uniqExact(id) GROUP BY k)",
             f"(SELECT toYYYYMM(d) AS month, avg({n}), count() GROUP BY month)", f"(SELECT count(), sum(id), max({n}))", f"(SELECT k, d, sumIf({n}, id % 2 = 0) GROUP BY k, d)",
-        ])
+            f"(SELECT d, count(), sum({n}) WHERE id % 2 = 0 GROUP BY d)", f"(SELECT id, d, k, {c} WHERE d > '2024-02-01' ORDER BY k)", f"(SELECT k, d, count() WHERE id % 2 = 0 AND d > '2024-02-01' GROUP BY k, d)",
+        ]))
+        return f"{name} {self.projected[-1]}"
 
     def insert(self):
         n = self.pick([1, 7, self.rows // 8, self.rows // 2, self.rows])
@@ -247,6 +249,8 @@ class Rows:
             f"SELECT {one}, count() AS c FROM t{final}{where} GROUP BY {one} ORDER BY c DESC, toString({one}) LIMIT 10", f"SELECT DISTINCT {one} FROM t{final}{where} ORDER BY toString({one}) LIMIT 20", f"SELECT id FROM t{final}{where} ORDER BY {by}, id LIMIT 7", f"SELECT id FROM t{final} ORDER BY {by} DESC, id DESC LIMIT 7", f"SELECT k, id FROM t{final}{where} ORDER BY k, id LIMIT 2 BY k LIMIT 20",
             f"SELECT count(), sum(a.id + b.id) FROM t AS a JOIN (SELECT k, id FROM t WHERE id % 50 = 1) AS b ON a.k = b.k" + where.replace(" k ", " a.k ") if self.key_rows > 100 and where.startswith(" WHERE a.") else f"SELECT sum(id), groupBitXor(cityHash64(k, id)) FROM t{final}{where}",
         ]
+        if any("WHERE" in projection for projection in self.projected):
+            forms += [f"SELECT d, count(), sum({n}) FROM t WHERE id % 2 = 0 {self.pick(['', 'AND d > toDate(19740)', f'AND {c}'])} GROUP BY d ORDER BY d", f"SELECT id, d, k FROM t WHERE d > '2024-02-01' AND k = {self.pick(['1', '3', '7']) if not self.text else self.pick([chr(39) + 'k1' + chr(39)])} ORDER BY ALL LIMIT 20", f"SELECT k, count() FROM t WHERE d > '2024-02-01' AND id % 2 = 0 GROUP BY k ORDER BY k LIMIT 20", f"SELECT k, count() FROM t WHERE id % 2 = 0 GROUP BY k ORDER BY k LIMIT 20"] * 2
         if "states" in self.declared:
             forms += [f"SELECT k, uniqExactMerge(states), sum(total), max(most) FROM t{final} GROUP BY k ORDER BY k LIMIT 20"] * 3
         if self.engine == "SummingMergeTree" and final:

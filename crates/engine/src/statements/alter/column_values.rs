@@ -65,11 +65,17 @@ pub(super) fn materialize(
         CANNOT_UPDATE_COLUMN,
         "Refused to materialize column `{column}` because it's in the sort key. Doing so could break the sort order"
     );
-    ensure!(
-        matches!(found.default_kind(), Some(DefaultKind::Default | DefaultKind::Materialized)),
-        BAD_ARGUMENTS,
-        "Cannot materialize column `{column}` because it doesn't have default expression"
-    );
+    match found.default_kind() {
+        Some(DefaultKind::Default | DefaultKind::Materialized) => {}
+        None => {
+            bail!(
+                BAD_ARGUMENTS,
+                "Cannot materialize column `{column}` because it doesn't have default expression"
+            )
+        }
+        // Nothing is kept of it.
+        Some(_) => return Ok(()),
+    }
     let is_computed = |known: &ColumnSchema| *known.name == *column && is_materialized(known);
     rewrite(&*table, name, &[], &is_computed, partition, ctx)
 }
