@@ -100,6 +100,11 @@ def start(
     """
     if (certificate is None) != (key is None):
         raise ValueError("A certificate and its key are given together")
+    if max_connections < 1:
+        raise ValueError(f"max_connections is at least 1, not {max_connections}")
+    for port in (http, tcp, https, tcp_secure):
+        if port is not None and not 0 <= port < 65536:
+            raise ValueError(f"A port is a number from 0 to 65535, not {port}")
     files_of_tls = None if certificate is None or key is None else (os.fspath(certificate), os.fspath(key))
     listed = _users(users, files)
     own = None if isinstance(database, _chalet.Connection) else _chalet.Connection(os.fspath(database))
@@ -120,16 +125,23 @@ def _users(users: Any, files: Any) -> list[tuple[str, str | None, str | None, in
     if isinstance(users, (str, os.PathLike)):
         import tomllib
 
-        with open(users, "rb") as file:
-            read = tomllib.load(file)
+        try:
+            with open(users, "rb") as file:
+                read = tomllib.load(file)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(users)}: {error}") from None
         if set(read) != {"users"} or not isinstance(read["users"], dict):
             raise ValueError(f"{os.fspath(users)}: tables [users.NAME] are expected, and nothing else")
         users = read["users"]
+    if not isinstance(users, Mapping) or not users:
+        raise ValueError("Users are a dict by name, of one at least; without it there is the user default")
     return [_user(name, given, folder) for name, given in users.items()]
 
 
 def _user(name: str, given: Mapping[str, Any], folder: str | None) -> tuple[str, str | None, str | None, int, str | None]:
-    unknown = set(given) - _KEYS if isinstance(given, Mapping) else {str(given)}
+    if not isinstance(name, str) or not isinstance(given, Mapping):
+        raise ValueError(f"User {name}: a name is a text, what is said of a user a dict")
+    unknown = set(given) - _KEYS
     if unknown:
         raise ValueError(f"User {name}: unknown {_listed(unknown)}; there are {_listed(_KEYS)}")
     password, sha256 = given.get("password"), given.get("password_sha256")
@@ -144,6 +156,8 @@ def _user(name: str, given: Mapping[str, Any], folder: str | None) -> tuple[str,
     if level is None:
         raise ValueError(f"User {name}: readonly is true, false, 1 or 2")
     files = given.get("files", folder)
+    if files is not None and not isinstance(files, (str, os.PathLike)):
+        raise ValueError(f"User {name}: files is the path of a folder")
     return name, password, sha256, level, None if files is None else os.fspath(files)
 
 

@@ -153,9 +153,27 @@ def test_users(tmp_path):
         ({"a": {"password": "", "pass": 1}}, "unknown pass"),
         ({"a": {"password": "x", "readonly": 3}}, "readonly is"),
         ({"a": {"password": 1}}, "a password is a text"),
+        ({"a": {"password": "x", "files": 5}}, "User a: files is the path"),
+        ({"a": None}, "User a: a name is a text"),
+        ({5: {"password": "x"}}, "User 5: a name is a text"),
+        ({}, "of one at least"),
+        ([("a", {})], "a dict by name"),
     ]:
         with pytest.raises(ValueError, match=message):
             chalet.server.start(users=users)
+    for text, message in [("[users.a", "users.toml: Expected"), ("[users.a]\n[users.a]", "users.toml: Cannot declare"), ("", "users.toml: tables"), ("[users]", "of one at least")]:
+        file.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            chalet.server.start(users=file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(ValueError, match="users.toml: "):
+        chalet.server.start(users=file)
+    for wrong in ({"http": 70000}, {"tcp": -1}, {"max_connections": 0}):
+        with pytest.raises(ValueError, match="not -?[0-9]+"):
+            chalet.server.start(**wrong)
+    for folder in (file, tmp_path / "nowhere"):
+        with pytest.raises(chalet.Error, match="Cannot open folder"):
+            chalet.server.start(files=folder)
     with pytest.raises(chalet.Error, match="64 hexadecimal digits"):
         chalet.server.start(users={"a": {"password_sha256": "12"}})
     with pytest.raises(chalet.Error, match="REQUIRED_PASSWORD"):

@@ -171,6 +171,10 @@ impl Handle {
         data: InsertData,
         watch: Option<&Arc<Watch>>,
     ) -> Result<Answer> {
+        if let Some(watch) = watch {
+            let stop: Weak<Watch> = Arc::downgrade(watch);
+            self.keep_stoppable(stop);
+        }
         self.session.insert(sql, RunOptions { on_progress: self.on_progress(watch), ..options }, data)
     }
 

@@ -3,7 +3,7 @@
 use crate::background::{self, Stop};
 use crate::connection::Connection;
 use crate::error::{InterfaceError, to_python};
-use chalet_base::{Error, Result, err, forks};
+use chalet_base::{Error, Result, ensure, err, forks};
 use chalet_engine::FileAccess;
 use chalet_server::{Config, Password, ServerTls, User, Users};
 use pyo3::prelude::*;
@@ -69,6 +69,7 @@ fn file_access(folder: Option<PathBuf>) -> Result<FileAccess> {
     let Some(folder) = folder else { return Ok(FileAccess::Nothing) };
     let found = std::fs::canonicalize(&folder);
     let found = found.map_err(|e| err!(CANNOT_OPEN_FILE, "Cannot open folder {}: {e}", folder.display()))?;
+    ensure!(found.is_dir(), CANNOT_OPEN_FILE, "Cannot open folder {}: it is a file", folder.display());
     Ok(FileAccess::Within(Arc::<Path>::from(found)))
 }
 
