@@ -116,7 +116,9 @@ fn edited_statements_never_panic() {
             }
             // 36: names of a view's columns that are not as many as its query has. 476, 406: clauses that
             // the parser itself refuses together.
-            Err(error) => assert!([62, 48, 306, 36, 476, 406].contains(&error.code().number), "{text}: {error}"),
+            Err(error) => {
+                assert!([62, 48, 306, 36, 476, 406].contains(&error.code().number), "{text}: {error}")
+            }
         }
     }
     // Most edits break a statement; if nearly all did, the round trip would be tested on nothing.
