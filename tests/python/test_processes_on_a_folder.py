@@ -29,7 +29,7 @@ while True:
         batch += 1
         rows = rng.choice([1, 100, 30000])
         print("begin", batch, rows, flush=True)
-        db.query(f"INSERT INTO t SELECT {batch}, {rows}, number, hex(sipHash128(number)), 0 FROM numbers({rows})")
+        db.query(f"INSERT INTO t (batch, rows, n, s, v) SELECT {batch}, {rows}, number, hex(sipHash128(number)), 0 FROM numbers({rows})")
         print("done", batch, rows, flush=True)
         db.query(rng.choice([
             f"ALTER TABLE t UPDATE v = v + 1 WHERE batch % 2 = {batch % 2}", "OPTIMIZE TABLE t FINAL", "OPTIMIZE TABLE t",

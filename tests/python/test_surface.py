@@ -140,7 +140,7 @@ def test_read_only_connections(tmp_path):
 def test_readonly_of_sql(db):
     db.query("SET readonly = 1")
     with pytest.raises(chalet.Error, match="READONLY"):
-        db.query("SET max_threads = 2")
+        db.query("SET max_threads = 7")
     assert db.query("SELECT 1").data() == "1\n"
 
 
