@@ -4,6 +4,7 @@ query works. States of aggregates, tables that come along, INSERTs of Arrow tabl
 import asyncio
 import contextlib
 import functools
+import os
 import random
 import time
 
@@ -15,6 +16,8 @@ import chalet
 import chalet.aio
 
 N = 1000
+# How often each conversation is harmed in each way, at another byte each time; stalls, which take their time, half as often.
+ROUNDS = int(os.environ.get("CHALET_HARM_ROUNDS", "1"))
 # Seconds in which the client has to hear something.
 PATIENCE = 0.5
 OPTIONS = f"?receive_timeout={PATIENCE}&send_timeout={PATIENCE}&connect_timeout={PATIENCE}"
@@ -138,7 +141,7 @@ def test_whole_or_an_error(server, way, ask):
     n_errors = 0
     for deed in proxy.DEEDS:
         # Who withholds is waited for.
-        for number in range(2 if deed == "stall" else 4):
+        for number in range(ROUNDS if deed == "stall" else 2 * ROUNDS):
             direction = number % 2
             at = chance.randrange(most[direction])
             between.harm(deed, direction, at, number)
