@@ -22,6 +22,7 @@
 //! - [`row_ids`]: row ids of scans of several sources
 //! - [`samples`]: some rows from all over a table, for estimates
 //! - [`file_defaults`]: values that rows of files leave out
+//! - [`file_inserter`]: INSERT into a file
 //! - [`file_rows`]: rows of files by row id
 //! - [`file_engine`]: the File engine
 //! - [`paths`]: globs, `{a,b}` and `{1..9}` as lists of files
@@ -38,6 +39,7 @@ pub mod disk;
 pub mod file;
 pub mod file_defaults;
 pub mod file_engine;
+mod file_inserter;
 mod file_rows;
 mod file_statistics;
 pub mod fixed;
