@@ -7,7 +7,7 @@ use crate::sum::{Summand, Total, sum_of};
 use chalet_base::Result;
 use chalet_columns::wire::{put_len, take_len};
 use chalet_columns::{Buf, Data, Struct, Vector};
-use chalet_function_api::aggregate::Split;
+use chalet_function_api::aggregate::{Split, frame_steps};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -320,6 +320,21 @@ impl<T: Summand<S>, S: Total + Quotient> States for Averages<T, S> {
         let results = self.finish(ends.len());
         self.pairs = held;
         results
+    }
+
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        let values = args[0].values::<T>()?;
+        let (mut total, mut n) = (S::default(), 0u64);
+        self.pairs.clear();
+        self.pairs.extend(frame_steps(frames).map(|(is_new, rows)| {
+            if is_new {
+                (total, n) = (S::default(), 0);
+            }
+            n = n.wrapping_add(rows.len() as u64);
+            total = total.plus(sum_of(&values[rows]));
+            (total, n)
+        }));
+        self.finish(frames.len()).map(Some)
     }
 
     fn memory(&self) -> usize {

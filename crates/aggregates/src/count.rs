@@ -122,6 +122,10 @@ impl States for Counts {
         Ok(counts.into())
     }
 
+    fn running_frames(&mut self, _: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        Ok(Some(frames.iter().map(|frame| frame.len() as u64).collect::<Vec<u64>>().into()))
+    }
+
     fn memory(&self) -> usize {
         self.0.capacity() * 8
     }

@@ -217,6 +217,33 @@ impl States for SkippingStates {
         Ok(results.with_nulls(Some(&grown.iter().map(|grown| before || *grown).collect::<NullBuffer>())))
     }
 
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        let rows = 0..frames.iter().map(|frame| frame.end).max().unwrap_or(0);
+        let (results, has_values): (_, NullBuffer) = match valid_rows(args, rows.clone()) {
+            None => (
+                self.inner.running_frames(args, frames)?,
+                frames.iter().map(|frame| !frame.is_empty()).collect(),
+            ),
+            Some(valid) => {
+                let valid = RowMask::new(&valid);
+                // Where the frames lie among the valid rows.
+                let mut n_before = vec![0usize; rows.len() + 1];
+                valid.rows().iter().for_each(|&row| n_before[row as usize + 1] = 1);
+                (0..rows.len()).for_each(|row| n_before[row + 1] += n_before[row]);
+                let frames: Vec<Range<usize>> =
+                    frames.iter().map(|frame| n_before[frame.start]..n_before[frame.end]).collect();
+                (
+                    self.inner.running_frames(&select_valid(args, rows, &valid), &frames)?,
+                    frames.iter().map(|frame| !frame.is_empty()).collect(),
+                )
+            }
+        };
+        Ok(results.map(|results| match &self.seen {
+            Some(_) => results.with_nulls(Some(&has_values)),
+            None => results,
+        }))
+    }
+
     fn memory(&self) -> usize {
         self.inner.memory() + self.seen.as_ref().map_or(0, Vec::capacity)
     }

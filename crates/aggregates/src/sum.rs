@@ -5,7 +5,7 @@ use crate::skip_nulls::SkipNulls;
 use chalet_base::Result;
 use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_columns::{Buf, Native, Vector};
-use chalet_function_api::aggregate::Split;
+use chalet_function_api::aggregate::{Split, frame_steps};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example, States,
@@ -233,6 +233,17 @@ impl<T: Summand<S>, S: Total> States for Sums<T, S> {
             *total
         });
         Ok(S::wrap(Buf::from_vec(totals.collect())).into())
+    }
+
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        let values = args[0].values::<T>()?;
+        let mut total = S::default();
+        let totals = frame_steps(frames).map(|(is_new, rows)| {
+            let before = if is_new { S::default() } else { total };
+            total = before.plus(sum_of(&values[rows]));
+            total
+        });
+        Ok(Some(S::wrap(Buf::from_vec(totals.collect())).into()))
     }
 
     fn memory(&self) -> usize {

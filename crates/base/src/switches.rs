@@ -28,10 +28,14 @@ pub enum Switch {
     CodedKeys,
     /// Entries of sorts hold all that is compared of their keys, where many rows share the first eight bytes.
     WideSorts,
+    /// Blocks of sorts are clustered by bucket before their rows are gathered.
+    ClusteredSorts,
+    /// Partitions and peers of windows are told by sorted entries where eight bytes tell all keys apart.
+    EntryBounds,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 8] = [
+const ALL: [(Switch, &str, bool); 10] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -40,6 +44,8 @@ const ALL: [(Switch, &str, bool); 8] = [
     (Switch::NarrowCopies, "narrow-copies", true),
     (Switch::CodedKeys, "coded-keys", true),
     (Switch::WideSorts, "wide-sorts", true),
+    (Switch::ClusteredSorts, "clustered-sorts", true),
+    (Switch::EntryBounds, "entry-bounds", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -94,10 +100,10 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true]));
+        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true, true, true]));
         assert_eq!(
             parsed("-two-byte-search, +free-lists"),
-            Ok([false, true, true, true, true, true, true, true])
+            Ok([false, true, true, true, true, true, true, true, true, true])
         );
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));

@@ -553,7 +553,13 @@ impl<'b> SelectBinder<'b> {
                         self.query.ids,
                         Expr::literal(&chalet_types::Value::UInt(0), DataType::UInt8)?,
                     ));
-                    nodes.push(Window { input, partition_by, order_by, calls: vec![call] });
+                    nodes.push(Window {
+                        input,
+                        partition_by,
+                        order_by,
+                        calls: vec![call],
+                        unread: Vec::new(),
+                    });
                 }
             }
         }

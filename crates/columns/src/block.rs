@@ -56,6 +56,17 @@ impl Block {
         Block { columns: self.columns.iter().map(|c| c.gather(rows)).collect(), n_rows: rows.len() }
     }
 
+    /// The same, but nobody reads the columns at `unread`: each of them has one of its values throughout.
+    pub fn gather_read(&self, rows: &[u32], unread: &[usize]) -> Block {
+        let columns = self.columns.iter().enumerate().map(|(at, column)| {
+            if unread.contains(&at) && self.n_rows > 0 {
+                return Column::constant(column.slice(0, 1).into_flat(), rows.len());
+            }
+            column.gather(rows)
+        });
+        Block { columns: columns.collect(), n_rows: rows.len() }
+    }
+
     /// One after the other; all have the same columns.
     pub fn concat(blocks: &[Block]) -> Block {
         match blocks {

@@ -5,8 +5,11 @@
 //! A descending column is written with all bits inverted. One leading byte places NULL, where a column can have any; NaN is
 //! the least or the greatest of all bit patterns, which no number has.
 
+mod mixed;
+
 use crate::{Buf, Column, Data, Native, Vector, each_native};
 use chalet_types::{DataType, I256, Physical, U256, bf16};
+use mixed::mixed_keys;
 use std::borrow::Cow;
 
 /// Direction of one sort column.
@@ -184,7 +187,7 @@ impl<K: AsRef<[u8]>> FromIterator<K> for RowKeys {
 
 /// Keys that sort as the rows do under the given orders, and are equal when the rows are.
 pub fn sort_keys(columns: &[(&Column, Order)], n_rows: usize) -> RowKeys {
-    if let Some(keys) = fixed_keys(columns, n_rows) {
+    if let Some(keys) = fixed_keys(columns, n_rows).or_else(|| mixed_keys(columns, n_rows)) {
         return keys;
     }
     row_keys(columns, n_rows, |(column, order), row, bytes| {

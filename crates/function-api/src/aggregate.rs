@@ -153,6 +153,18 @@ pub struct Split {
     pub total: Arc<dyn Aggregate>,
 }
 
+/// What each of some frames adds to the one before: whether it begins anew, and its rows that were not in that one. The frames are as
+/// those of [`States::running_frames`].
+pub fn frame_steps(frames: &[Range<usize>]) -> impl Iterator<Item = (bool, Range<usize>)> {
+    let mut before = usize::MAX..0;
+    frames.iter().map(move |frame| {
+        let is_new = frame.start != before.start;
+        let from = if is_new { frame.start } else { before.end };
+        before = frame.clone();
+        (is_new, from..frame.end)
+    })
+}
+
 /// The states of many groups. Groups are numbered from 0; states begin empty.
 pub trait States: Send {
     /// Makes at least `n` states.
@@ -216,6 +228,13 @@ pub trait States: Send {
             })
             .collect();
         Ok(Vector::concat(&results?.iter().collect::<Vec<_>>()))
+    }
+
+    /// The results over `frames`, each of which begins where the one before it did and ends no earlier, or begins anew. None where the
+    /// aggregate is no quicker here than with a state for each that begins; else what group 0 held is lost.
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        let _ = (args, frames);
+        Ok(None)
     }
 
     /// Bytes of memory held.

@@ -85,7 +85,12 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.calls.retain(|c| needed.contains(&c.field.id));
             let plan = Plan::Window(node);
             let below = with_own(&plan, needed);
-            prune_inputs(plan, &below)
+            let mut pruned = prune_inputs(plan, &below);
+            if let Plan::Window(node) = &mut pruned {
+                let ids = node.input.fields().into_iter().map(|f| f.id);
+                node.unread = ids.filter(|id| !needed.contains(id)).collect();
+            }
+            pruned
         }
         Plan::MergeRows(mut node) => {
             let mut below = needed.clone();

@@ -416,6 +416,9 @@ pub struct Window {
     pub partition_by: Vec<Expr>,
     pub order_by: Vec<SortKey>,
     pub calls: Vec<WindowCall>,
+    /// Those of the input's columns that nobody above reads: they are put out, but what they hold is not made unless the window
+    /// itself reads it.
+    pub unread: Vec<ColumnId>,
 }
 
 /// One function over the frames of a window, and the column that its result makes.

@@ -211,6 +211,20 @@ MECHANISMS = (
         "WideSorts",
     ),
     by_switch(
+        "clustered-sorts",
+        "blocks of large sorts clustered by bucket before their rows are gathered",
+        "clustered-sorts",
+        "SELECT max(v + user) FROM (SELECT v, user FROM t CROSS JOIN numbers(2) ORDER BY cityHash64(v, number) OFFSET 5)",
+        "ClusteredBlocks",
+    ),
+    by_switch(
+        "entry-bounds",
+        "partitions of windows told by sorted entries",
+        "entry-bounds",
+        "SELECT max(r) FROM (SELECT sum(v) OVER (PARTITION BY user ORDER BY k) AS r FROM t)",
+        "EntryBounds",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",

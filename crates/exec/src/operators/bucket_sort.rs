@@ -1,7 +1,9 @@
 //! Sample sort: all workers together distribute rows over buckets, by splitters that are sampled from the keys; buckets are sorted
-//! side by side, by whoever needs them.
+//! side by side, by whoever needs them. Where all rows will be gathered, each block is clustered on the way: its rows of one bucket
+//! stand side by side then, so that gathering a bucket reads whole cache lines, and the same ones again.
 
-use super::key_prefix::{Entry, Packing, Prefixed, Rest, STEP, WideEntry, place, sort_by_number};
+use super::key_prefix::{Entry, Packing, Prefixed, Rest, STEP, WideEntry, moved, place, sort_by_number};
+use super::sort::HeldRows;
 use super::sort_buffer::{SortBuffer, block_rows};
 use crate::ExecContext;
 use crate::control::QueryControl;
@@ -12,7 +14,7 @@ use chalet_base::switches::{self, Switch};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a bucket, about: its entries are 1 MiB.
 const BUCKET_ROWS: usize = 1 << 16;
@@ -28,58 +30,82 @@ pub(super) const BYTES_A_ROW: usize = 2 * size_of::<Entry>();
 /// And what it takes for each row of which all that is compared is looked at, twice too.
 const BYTES_A_WIDE_ROW: usize = 2 * size_of::<Rest>();
 
+/// With fewer buckets, caches hold what is gathered anyway.
+const LEAST_CLUSTERED_BUCKETS: usize = 16;
+
+/// Blocks with fewer rows for each bucket are not clustered: these would share their cache lines with others.
+const LEAST_CLUSTER: usize = 8;
+
 /// Rows in buckets. All rows of a bucket sort before those of the next.
 pub(super) struct Buckets {
-    distribution: Arc<Distribution>,
+    buffer: SortBuffer,
+    /// The memory of the rows, their keys and entries.
+    memory: Vec<Reservation>,
+    packing: Packing,
     parts: Vec<Part>,
     /// The number of the first row of each bucket, and that of all rows.
     starts: Vec<usize>,
     /// Columns that nobody reads of the rows in order.
-    unread: Vec<usize>,
+    unread: Arc<[usize]>,
+    /// Entries are sorted with all that is compared of their keys.
+    is_wide: bool,
+    control: Arc<QueryControl>,
 }
 
 impl Buckets {
-    /// Distributes the rows of a buffer, whose memory is `memory`.
-    pub fn new(mut buffer: SortBuffer, memory: Vec<Reservation>, ctx: &ExecContext) -> Result<Buckets> {
-        buffer.number_blocks();
+    /// Distributes rows, of which a range of the order will be gathered without the columns at `unread`.
+    pub fn new(rows: HeldRows, range: &Range<usize>, unread: &[usize], ctx: &ExecContext) -> Result<Buckets> {
+        let HeldRows { buffer, mut memory } = rows;
         let packing = buffer.packing();
-        let n_buckets = (buffer.n_rows() / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
+        let n_rows = buffer.n_rows();
+        let n_buckets = (n_rows / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
         let splitters = sample(&buffer, &packing, n_buckets);
-        let mut memory = memory;
         let pays = packing.is_wide()
             && switches::is_on(Switch::WideSorts)
             && rows_a_prefix(&buffer, &packing) >= LEAST_ROWS_A_PREFIX;
         let is_wide = pays && {
             let mut rests = Reservation::new(ctx.control.memory.clone());
-            let is_granted = rests.grow(buffer.n_rows() * BYTES_A_WIDE_ROW).is_ok();
+            let is_granted = rests.grow(n_rows * BYTES_A_WIDE_ROW).is_ok();
             memory.push(rests);
             is_granted
         };
         if is_wide {
             events::count(Event::WideSorts);
         }
+        let n_gathered = range.end.min(n_rows).saturating_sub(range.start);
+        let is_clustered = switches::is_on(Switch::ClusteredSorts)
+            && n_buckets >= LEAST_CLUSTERED_BUCKETS
+            && n_gathered > n_rows / 2
+            && n_rows >= LEAST_CLUSTER * n_buckets * buffer.n_blocks()
+            && unread.len() < buffer.block(0).1.columns().len();
         let n_parts = if splitters.is_empty() { 1 } else { ctx.settings.max_threads * PARTS_A_WORKER };
+        let ranges = parts(&buffer, n_parts);
+        let unread: Arc<[usize]> = unread.into();
+        let firsts = ranges.iter().map(|blocks| blocks.start as u32);
+        let inputs = firsts.zip(buffer.split(&ranges).into_iter().map(Mutex::new)).collect();
         let distribution = Arc::new(Distribution {
-            parts: parts(&buffer, n_parts),
-            control: ctx.control.clone(),
-            buffer,
-            memory,
-            packing,
+            inputs,
+            packing: packing.clone(),
             splitters,
             is_wide,
+            is_clustered,
+            unread: unread.clone(),
         });
-        let job = distribution.clone();
-        let parts = collect_all(distribution.parts.len(), ctx, move |number| Ok(job.part(number)))?;
-        let mut starts = vec![0];
-        for bucket in 0..=distribution.splitters.len() {
-            starts.push(starts[bucket] + parts.iter().map(|part| part.bucket(bucket).len()).sum::<usize>());
+        let (n_parts, n_buckets) = (distribution.inputs.len(), distribution.splitters.len() + 1);
+        let distributed = collect_all(n_parts, ctx, move |number| Ok(distribution.part(number)))?;
+        let mut buffer = SortBuffer::default();
+        let mut parts = Vec::with_capacity(n_parts);
+        for (blocks, part) in distributed {
+            buffer.append(blocks);
+            parts.push(part);
         }
-        Ok(Buckets { distribution, parts, starts, unread: Vec::new() })
-    }
-
-    /// Leaves out what the columns at these positions hold.
-    pub fn leave_out(self, unread: Vec<usize>) -> Buckets {
-        Buckets { unread, ..self }
+        let mut starts = vec![0];
+        for bucket in 0..n_buckets {
+            starts.push(
+                starts[bucket] + parts.iter().map(|part: &Part| part.bucket(bucket).len()).sum::<usize>(),
+            );
+        }
+        Ok(Buckets { buffer, memory, packing, parts, starts, unread, is_wide, control: ctx.control.clone() })
     }
 
     /// The number of the first row of each bucket, and that of all rows.
@@ -88,13 +114,13 @@ impl Buckets {
     }
 
     pub fn n_rows(&self) -> usize {
-        self.distribution.buffer.n_rows()
+        self.buffer.n_rows()
     }
 
     /// Puts the rows of a bucket into `entries`, in order.
     pub fn sort(&self, bucket: usize, entries: &mut Vec<Entry>) -> Result<()> {
         entries.clear();
-        let Distribution { buffer, packing, control, is_wide, .. } = &*self.distribution;
+        let Buckets { buffer, packing, control, is_wide, .. } = self;
         let n_rows = self.starts[bucket + 1] - self.starts[bucket];
         if *is_wide && n_rows <= STEP {
             control.check()?;
@@ -110,7 +136,7 @@ impl Buckets {
 
     /// The columns of some rows.
     pub fn gather(&self, entries: &[Entry]) -> Block {
-        let buffer = &self.distribution.buffer;
+        let buffer = &self.buffer;
         let mut rows = block_rows(entries);
         if rows.len() >= buffer.n_blocks() {
             return Block::interleave_read(&buffer.blocks(), &rows, &self.unread);
@@ -159,18 +185,11 @@ impl SortedRows {
 
     /// Bytes of memory that the rows hold.
     pub fn memory(&self) -> usize {
-        self.buckets.distribution.memory.iter().map(Reservation::bytes).sum()
+        self.buckets.memory.iter().map(Reservation::bytes).sum()
     }
 
-    /// The columns of one row, by its number in the order.
-    pub fn row(&self, row: usize) -> Block {
-        let bucket = self.buckets.starts.partition_point(|&start| start <= row) - 1;
-        let (block, row) = place(self.sorted[bucket][row - self.buckets.starts[bucket]]);
-        self.buckets.distribution.buffer.block(block).1.slice(row as usize, 1)
-    }
-
-    /// The columns of some rows, by their numbers in the order.
-    pub fn gather(&self, rows: Range<usize>) -> Block {
+    /// Some rows, by their numbers in the order.
+    pub fn entries(&self, rows: Range<usize>) -> Vec<Entry> {
         let starts = &self.buckets.starts;
         let first = starts.partition_point(|&start| start <= rows.start) - 1;
         let mut entries = Vec::with_capacity(rows.len());
@@ -181,7 +200,24 @@ impl SortedRows {
             let end = sorted.len().min(rows.end - start);
             entries.extend_from_slice(&sorted[rows.start.saturating_sub(*start).min(end)..end]);
         }
-        self.buckets.gather(&entries)
+        entries
+    }
+
+    /// One row, by its number in the order.
+    pub fn entry(&self, row: usize) -> Entry {
+        let bucket = self.buckets.starts.partition_point(|&start| start <= row) - 1;
+        self.sorted[bucket][row - self.buckets.starts[bucket]]
+    }
+
+    /// The columns of one row, by its number in the order.
+    pub fn row(&self, row: usize) -> Block {
+        let (block, row) = place(self.entry(row));
+        self.buckets.buffer.block(block).1.slice(row as usize, 1)
+    }
+
+    /// The columns of some rows.
+    pub fn gather(&self, entries: &[Entry]) -> Block {
+        self.buckets.gather(entries)
     }
 }
 
@@ -258,15 +294,14 @@ fn parts(buffer: &SortBuffer, n_parts: usize) -> Vec<Range<usize>> {
 
 /// Distributing all rows over buckets.
 struct Distribution {
-    buffer: SortBuffer,
-    /// The memory of the rows, their keys and entries.
-    memory: Vec<Reservation>,
+    /// The parts of the input, each with the number of its first block; whoever distributes a part takes it.
+    inputs: Vec<(u32, Mutex<SortBuffer>)>,
     packing: Packing,
     splitters: Vec<u64>,
-    parts: Vec<Range<usize>>,
-    /// Entries are sorted with all that is compared of their keys.
     is_wide: bool,
-    control: Arc<QueryControl>,
+    /// Rows of one bucket are brought together in their blocks.
+    is_clustered: bool,
+    unread: Arc<[usize]>,
 }
 
 /// Entries of some blocks, bucket by bucket.
@@ -290,32 +325,66 @@ impl Part {
 }
 
 impl Distribution {
-    /// The rows of a part of the input.
-    fn part(&self, number: usize) -> Part {
-        let blocks = self.parts[number].clone();
-        let n_rows = blocks.clone().map(|number| self.buffer.block(number as u32).1.n_rows()).sum();
-        let mut unordered: Vec<Entry> = Vec::with_capacity(n_rows);
-        blocks
-            .clone()
-            .for_each(|number| self.buffer.entries_of(number, &self.packing, |e| unordered.push(e)));
-        let rests = blocks.filter(|_| self.is_wide).flat_map(|number| {
-            let (_, block, keys) = self.buffer.block(number as u32);
+    /// The rows of a part of the input, and their entries.
+    fn part(&self, number: usize) -> (SortBuffer, Part) {
+        let (first, input) = &self.inputs[number];
+        let mut buffer = std::mem::take(&mut *input.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut unordered: Vec<Entry> = Vec::with_capacity(buffer.n_rows());
+        let numbers = 0..buffer.n_blocks() as u32;
+        numbers.clone().for_each(|number| {
+            buffer.entries_of(number, first + number, &self.packing, |e| unordered.push(e));
+        });
+        let rests = numbers.clone().filter(|_| self.is_wide).flat_map(|number| {
+            let (_, block, keys) = buffer.block(number);
             (0..block.n_rows()).map(|row| keys.rest(row, &self.packing))
         });
         let unordered_rests: Vec<Rest> = rests.collect();
         let n_buckets = self.splitters.len() + 1;
         if n_buckets == 1 {
-            return Part { starts: vec![0, unordered.len()], entries: unordered, rests: unordered_rests };
+            let starts = vec![0, unordered.len()];
+            return (buffer, Part { starts, entries: unordered, rests: unordered_rests });
         }
         let buckets: Vec<u16> =
             unordered.iter().map(|&e| n_not_above(&self.splitters, e.prefix()) as u16).collect();
+        if self.is_clustered {
+            let (mut entries, mut of_rows) = (&mut unordered[..], &buckets[..]);
+            for number in numbers {
+                let n_rows = buffer.block(number).1.n_rows();
+                let (of_block, behind) = entries.split_at_mut(n_rows);
+                let (of_block_rows, rows_behind) = of_rows.split_at(n_rows);
+                (entries, of_rows) = (behind, rows_behind);
+                if let Some(rows) = cluster(of_block, of_block_rows, n_buckets) {
+                    buffer.reorder(number, rows, &self.unread);
+                    events::count(Event::ClusteredBlocks);
+                }
+            }
+        }
         let mut starts = vec![0usize; n_buckets + 1];
         buckets.iter().for_each(|&bucket| starts[bucket as usize + 1] += 1);
         (0..n_buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
         let entries = by_bucket(&unordered, &buckets, &starts);
         let rests = by_bucket(&unordered_rests, &buckets, &starts);
-        Part { entries, rests, starts }
+        (buffer, Part { entries, rests, starts })
     }
+}
+
+/// Gives the entries of a block the places that their rows have when those of one bucket stand side by side, in their order; tells
+/// which row stands where. None where that is so already.
+fn cluster(entries: &mut [Entry], buckets: &[u16], n_buckets: usize) -> Option<Vec<u32>> {
+    if buckets.is_sorted() {
+        return None;
+    }
+    let mut next = vec![0u32; n_buckets + 1];
+    buckets.iter().for_each(|&bucket| next[bucket as usize + 1] += 1);
+    (0..n_buckets).for_each(|bucket| next[bucket + 1] += next[bucket]);
+    let mut rows = vec![0u32; entries.len()];
+    for (row, (entry, &bucket)) in entries.iter_mut().zip(buckets).enumerate() {
+        let at = &mut next[bucket as usize];
+        rows[*at as usize] = row as u32;
+        *entry = moved(*entry, *at);
+        *at += 1;
+    }
+    Some(rows)
 }
 
 /// Items in the order of their buckets; none where there are none.

@@ -24,8 +24,15 @@ pub fn place(entry: Entry) -> (u32, u32) {
     ((entry >> 32) as u32, entry as u32)
 }
 
+/// The entry of a row that stands elsewhere in its block now.
 #[inline(always)]
-fn prefix(entry: Entry) -> u64 {
+pub fn moved(entry: Entry, row: u32) -> Entry {
+    entry >> 32 << 32 | u128::from(row)
+}
+
+/// The first eight bytes that are compared of the key of an entry.
+#[inline(always)]
+pub fn prefix(entry: Entry) -> u64 {
     (entry >> 64) as u64
 }
 
@@ -221,6 +228,12 @@ impl Packing {
             }
         }
         stretches
+    }
+
+    /// How many of the bytes that are compared are among the first `n_bytes` of keys that are not longer than others.
+    pub fn n_before(&self, n_bytes: usize) -> usize {
+        let n_first = self.positions.iter().filter(|&&position| position < n_bytes).count();
+        n_first + n_bytes.min(self.rest + self.len - self.positions.len()).saturating_sub(self.rest)
     }
 
     /// Do the first eight bytes tell all keys apart that differ?

@@ -98,8 +98,9 @@ impl Sink for Sort {
         let limit = self.limit.map_or(usize::MAX, |limit| limit as usize);
         let range = usize::try_from(self.offset).unwrap_or(usize::MAX)..limit;
         match held(workers, range.clone(), ctx)? {
-            Held::InMemory(buckets) => {
-                Ok(sorted_scan::open(buckets.leave_out(self.unread.clone()), range, ctx))
+            Held::InMemory(rows) => {
+                let buckets = Buckets::new(rows, &range, &self.unread, ctx)?;
+                Ok(sorted_scan::open(buckets, range, ctx))
             }
             Held::OnDisk(scan) => Ok(scan),
         }
@@ -108,9 +109,25 @@ impl Sink for Sort {
 
 /// The rows that workers of a sort have taken.
 pub(super) enum Held {
-    InMemory(Buckets),
+    InMemory(HeldRows),
     /// The runs that were written, as a table of rows in order.
     OnDisk(Arc<MergeScan>),
+}
+
+/// Rows that are to be sorted in memory.
+#[derive(Default)]
+pub(super) struct HeldRows {
+    /// Numbered by where the rows come from.
+    pub buffer: SortBuffer,
+    /// The memory of the rows and their keys, and of entries for them.
+    pub memory: Vec<Reservation>,
+}
+
+impl HeldRows {
+    /// Bytes of their memory.
+    pub fn bytes(&self) -> usize {
+        self.memory.iter().map(Reservation::bytes).sum()
+    }
 }
 
 /// Takes the rows of all workers; of those on disk a range of the order, and perhaps more behind it.
@@ -129,13 +146,13 @@ pub(super) fn held(
         }
         return merged(runs, Purpose::Sort, sizes, range, ctx).map(Held::OnDisk);
     }
-    let mut all = SortBuffer::default();
-    let mut memory = Vec::with_capacity(workers.len());
+    let mut rows = HeldRows::default();
     for worker in workers {
-        all.append(worker.rows);
-        memory.push(worker.memory);
+        rows.buffer.append(worker.rows);
+        rows.memory.push(worker.memory);
     }
-    Buckets::new(all, memory, ctx).map(Held::InMemory)
+    rows.buffer.number_blocks();
+    Ok(Held::InMemory(rows))
 }
 
 struct Worker {

@@ -6,6 +6,7 @@ use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
+use std::ops::Range;
 
 /// Blocks with the normalized keys of their rows; sorted by references, so that each row moves once.
 #[derive(Default)]
@@ -21,6 +22,8 @@ pub struct Keys {
     bytes: Vec<u8>,
     width: usize,
     offsets: Vec<usize>,
+    /// Where rows have other places than their keys: the key's number for each row.
+    of_rows: Vec<u32>,
 }
 
 impl Keys {
@@ -28,19 +31,17 @@ impl Keys {
         let width = keys.bytes.len() / keys.len().max(1);
         let is_fixed = keys.offsets.iter().enumerate().all(|(row, &offset)| offset == row * width);
         let RowKeys { bytes, offsets } = keys;
-        Keys { bytes, width, offsets: if is_fixed { Vec::new() } else { offsets } }
+        Keys { bytes, width, offsets: if is_fixed { Vec::new() } else { offsets }, of_rows: Vec::new() }
     }
 
     /// The key of a row.
     #[inline(always)]
     pub fn get(&self, row: usize) -> &[u8] {
-        match self.offsets.get(row..row + 2) {
-            Some(ends) => &self.bytes[ends[0]..ends[1]],
-            None => &self.bytes[row * self.width..(row + 1) * self.width],
-        }
+        let (start, end) = self.bounds(self.of_rows.get(row).map_or(row, |&key| key as usize));
+        &self.bytes[start..end]
     }
 
-    /// The first eight bytes that are compared of a row's key.
+    /// The first eight bytes that are compared of the key of a row that stands where it came.
     #[inline(always)]
     pub fn prefix(&self, row: usize, packing: &Packing) -> u64 {
         let (start, end) = self.bounds(row);
@@ -63,7 +64,7 @@ impl Keys {
     }
 
     fn memory(&self) -> usize {
-        self.bytes.len() + self.offsets.len() * 8
+        self.bytes.len() + self.offsets.len() * 8 + self.of_rows.len() * 4
     }
 }
 
@@ -80,6 +81,24 @@ impl SortBuffer {
         self.n_rows += other.n_rows;
         self.spread.merge(&other.spread);
         self.blocks.extend(other.blocks);
+    }
+
+    /// Cuts the blocks into buffers, one for each range of their numbers.
+    pub fn split(self, ranges: &[Range<usize>]) -> Vec<SortBuffer> {
+        let mut blocks = self.blocks.into_iter();
+        let part = |range: &Range<usize>| {
+            let blocks: Vec<_> = blocks.by_ref().take(range.len()).collect();
+            let n_rows = blocks.iter().map(|(_, block, _)| block.n_rows()).sum();
+            SortBuffer { blocks, n_rows, spread: self.spread.clone() }
+        };
+        ranges.iter().map(part).collect()
+    }
+
+    /// Puts the rows of a block into another order: the `rows[i]`-th stands at `i`. Nobody reads the columns at `unread`.
+    pub fn reorder(&mut self, number: u32, rows: Vec<u32>, unread: &[usize]) {
+        let (_, block, keys) = &mut self.blocks[number as usize];
+        *block = block.gather_read(&rows, unread);
+        keys.of_rows = rows;
     }
 
     /// The number of rows of all blocks.
@@ -129,12 +148,12 @@ impl SortBuffer {
         self.blocks.sort_by_key(|(position, ..)| *position);
     }
 
-    /// Calls `put` with the entry of every row of a block.
+    /// Calls `put` with the entry of every row of a block, which is that of number `as_number` in the entries.
     #[inline(always)]
-    pub fn entries_of(&self, number: usize, packing: &Packing, mut put: impl FnMut(Entry)) {
-        let (_, block, keys) = &self.blocks[number];
+    pub fn entries_of(&self, number: u32, as_number: u32, packing: &Packing, mut put: impl FnMut(Entry)) {
+        let (_, block, keys) = &self.blocks[number as usize];
         for row in 0..block.n_rows() {
-            put(entry(keys.prefix(row, packing), number as u32, row as u32));
+            put(entry(keys.prefix(row, packing), as_number, row as u32));
         }
     }
 
@@ -157,7 +176,8 @@ impl SortBuffer {
     ) -> Result<Vec<Entry>> {
         let packing = self.packing();
         let mut entries: Vec<Entry> = Vec::with_capacity(self.n_rows);
-        (0..self.blocks.len()).for_each(|number| self.entries_of(number, &packing, |e| entries.push(e)));
+        (0..self.blocks.len() as u32)
+            .for_each(|number| self.entries_of(number, number, &packing, |e| entries.push(e)));
         let key = |entry: Entry| self.key(entry);
         if limit < entries.len() {
             if limit > 0 {

@@ -27,7 +27,7 @@ use chalet_memory::Reservation;
 use chalet_plan as plan;
 use chalet_plan::{ColumnId, Expr, Plan, SetSource};
 use chalet_storage::{Scan, ScanRequest};
-use chalet_types::DataType;
+use chalet_types::{DataType, Physical};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -613,10 +613,25 @@ impl PhysicalPlanner<'_> {
             result: c.field.ty.clone(),
             frame: c.frame.clone(),
         });
+        // A byte for NULL each. Equal floats can have different keys: 0 and -0.
+        let key_bytes = |expr: &Expr| match expr.ty().physical() {
+            Physical::BF16 | Physical::F32 | Physical::F64 => None,
+            physical => physical.width().map(|width| width + 1),
+        };
+        // Of keys of many lengths, those of NULL are shorter.
+        let is_fixed = node.order_by.iter().all(|key| key.expr.ty().physical().width().is_some());
+        let is_read = |at: &usize| fields.get(*at).is_some_and(|field| !node.unread.contains(&field.id));
         let sink = window::Window {
             computed: self.program(&computed, &node.input)?,
             n_computed: computed.len(),
             inputs,
+            unread: (0..fields.len() + computed.len()).filter(|at| !is_read(at)).collect(),
+            partition_bytes: node
+                .partition_by
+                .iter()
+                .map(key_bytes)
+                .sum::<Option<usize>>()
+                .filter(|_| is_fixed),
             n_partition: node.partition_by.len(),
             orders: node.order_by.iter().map(|k| k.order).collect(),
             order_types: node.order_by.iter().map(|k| k.expr.ty().clone()).collect(),

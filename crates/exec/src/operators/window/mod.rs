@@ -2,12 +2,14 @@
 //! is read, side by side where the sort holds its rows in memory. Holds what the sort holds, which goes to disk when memory runs
 //! short, and the partitions that are computed.
 //!
+//! - [`bounds`]: where partitions and peers begin and end
 //! - [`frames`]: which rows each row's frame has
 //! - [`long_partition`]: partitions that are computed part by part
 //! - [`partition_scan`]: the result as a table, computed from sorted rows that come from disk
 //! - [`partition_tasks`]: the same of rows in memory, by many workers
 //! - [`running`]: aggregates over frames
 
+mod bounds;
 mod frames;
 mod long_partition;
 mod partition_scan;
@@ -17,14 +19,17 @@ mod running;
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
+use crate::operators::bucket_sort::Buckets;
 use crate::operators::sort::{Held, Keys, Sort, held};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
+use bounds::Bounds;
 use chalet_base::Result;
-use chalet_columns::keys::{Order, RowKeys, group_keys, sort_keys};
+use chalet_base::events::{self, Event};
+use chalet_columns::keys::Order;
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::Partitions;
 use chalet_memory::Reservation;
-use chalet_plan::{FrameSpec, FrameUnit, WindowImpl};
+use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
 use chalet_storage::Scan;
 use chalet_types::{DataType, Value};
 use frames::Frames;
@@ -44,9 +49,13 @@ pub struct Window {
     /// the computed ones stand.
     pub inputs: Vec<usize>,
     pub n_partition: usize,
+    /// Bytes of the partition's keys where all have as many, and are equal when the keys are.
+    pub partition_bytes: Option<usize>,
     pub orders: Vec<Order>,
     pub order_types: Vec<DataType>,
     pub calls: Vec<Call>,
+    /// Positions of columns that nobody reads behind the window, computed ones too.
+    pub unread: Vec<usize>,
 }
 
 /// One window function.
@@ -93,7 +102,14 @@ impl Sink for Window {
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
         let workers = concrete::<Worker>(workers).into_iter().map(|worker| worker.sort).collect();
         match held(workers, 0..usize::MAX, ctx)? {
-            Held::InMemory(buckets) => partition_tasks::open(self.clone(), buckets, ctx),
+            Held::InMemory(rows) => {
+                let has_room = ctx.control.memory.exceeded_by(rows.bytes() as u64).is_none();
+                let bits = self.partition_bits(&rows.buffer.packing()).filter(|_| has_room);
+                let unread = self.unread_of_sorted(bits.is_some());
+                events::add(Event::UnreadColumnsLeftOut, unread.len() as u64);
+                let buckets = Buckets::new(rows, &(0..usize::MAX), &unread, ctx)?;
+                partition_tasks::open(self.clone(), buckets, bits, ctx)
+            }
             Held::OnDisk(sorted) => {
                 let places = self.range_parts().map(|_| sorted.clone());
                 Ok(partition_scan::open(self.clone(), sorted, places, ctx))
@@ -130,21 +146,40 @@ impl SinkWorker for Worker {
 const BYTES_A_ROW: usize = 40;
 
 impl Window {
-    /// The results of all calls beside the columns of whole partitions.
-    fn compute(&self, block: Block, control: &QueryControl) -> Result<Block> {
+    /// Positions of columns that nobody reads of sorted rows, neither behind the window nor within. With `knows_bounds` it is known
+    /// where partitions and peers end.
+    fn unread_of_sorted(&self, knows_bounds: bool) -> Vec<usize> {
+        let (keys, args) = self.inputs.split_at(self.n_partition + self.orders.len());
+        let own = match (knows_bounds, self.measures_distances()) {
+            (false, _) => keys,
+            (true, true) => &keys[self.n_partition..],
+            (true, false) => &[],
+        };
+        let is_read = |at: &usize| own.contains(at) || args.contains(at);
+        self.unread.iter().copied().filter(|at| !is_read(at)).collect()
+    }
+
+    /// Does a frame reach as far as a distance in the values of ORDER BY?
+    fn measures_distances(&self) -> bool {
+        let is_distance =
+            |bound: &FrameBound| matches!(bound, FrameBound::Preceding(..) | FrameBound::Following(..));
+        let measures = |frame: &FrameSpec| {
+            frame.unit == FrameUnit::Range && (is_distance(&frame.start) || is_distance(&frame.end))
+        };
+        self.calls.iter().any(|call| measures(&call.frame))
+    }
+
+    /// The results of all calls beside the columns of whole partitions, whose bounds may be known.
+    fn compute(&self, block: Block, bounds: Option<Bounds>, control: &QueryControl) -> Result<Block> {
         let n_rows = block.n_rows();
         let mut memory = Reservation::new(control.memory.clone());
         memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
         let check = || control.check_with_interrupt();
-        let inputs: Vec<Vector> =
-            self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
-        let n_keys = self.n_partition + self.orders.len();
-        let partition_columns: Vec<&Column> =
-            self.inputs[..self.n_partition].iter().map(|&at| block.column(at)).collect();
-        let all = std::iter::once(0..n_rows).filter(|rows| !rows.is_empty());
-        let partitions = runs(&partition_columns, all, |columns| group_keys(columns, n_rows));
-        check()?;
-        let peers = self.peers(&block, partitions.iter().cloned());
+        let (keys, args) = self.inputs.split_at(self.n_partition + self.orders.len());
+        let order = keys.get(self.n_partition).filter(|_| self.measures_distances());
+        let order = order.map(|&at| block.column(at).flat().into_owned());
+        let inputs: Vec<Vector> = args.iter().map(|&at| block.column(at).flat().into_owned()).collect();
+        let Bounds { partitions, peers } = bounds.unwrap_or_else(|| self.bounds(&block));
         check()?;
 
         // Where a frame is of rows, no row has peers for the functions that count them.
@@ -152,7 +187,7 @@ impl Window {
         // Calls over one window mostly have the same frames.
         let mut framed: Vec<(&FrameSpec, Vec<Range<usize>>)> = Vec::new();
         let mut results = Vec::with_capacity(self.calls.len());
-        let mut next_arg = n_keys;
+        let mut next_arg = 0;
         for call in &self.calls {
             let args = &inputs[next_arg..next_arg + call.arg_types.len()];
             next_arg += call.arg_types.len();
@@ -165,7 +200,7 @@ impl Window {
                     spec: &call.frame,
                     partitions: &partitions,
                     peers: &peers,
-                    order: inputs.get(self.n_partition).zip(self.orders.first()),
+                    order: order.as_ref().zip(self.orders.first()),
                     order_type: self.order_types.first(),
                     n_rows,
                 };
@@ -193,19 +228,8 @@ impl Window {
             results.push(Column::Flat(result));
             check()?;
         }
-        drop(inputs);
+        drop((inputs, order));
         Ok(self.beside(block, results))
-    }
-
-    /// Consecutive rows, each within one of `ranges`, that are equal under ORDER BY.
-    fn peers(&self, block: &Block, ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
-        let keys = self.n_partition..self.n_partition + self.orders.len();
-        let columns: Vec<&Column> = self.inputs[keys].iter().map(|&at| block.column(at)).collect();
-        runs(&columns, ranges, |columns| {
-            let ordered: Vec<(&Column, Order)> =
-                columns.iter().copied().zip(self.orders.iter().copied()).collect();
-            sort_keys(&ordered, block.n_rows())
-        })
     }
 
     /// The results of all calls beside the columns of the rows; what was computed for the calls goes.
@@ -216,27 +240,4 @@ impl Window {
         columns.extend(results);
         Block::new(columns, n_rows)
     }
-}
-
-/// Consecutive rows, each within one of `ranges`, that are equal in all of some columns, whose keys `keys` makes.
-fn runs(
-    columns: &[&Column],
-    ranges: impl Iterator<Item = Range<usize>>,
-    keys: impl Fn(&[&Column]) -> RowKeys,
-) -> Vec<Range<usize>> {
-    if columns.is_empty() {
-        return ranges.collect();
-    }
-    let keys = keys(columns);
-    let mut runs = Vec::new();
-    for rows in ranges {
-        let mut start = rows.start;
-        for row in rows.start + 1..=rows.end {
-            if row == rows.end || keys.get(row) != keys.get(start) {
-                runs.push(start..row);
-                start = row;
-            }
-        }
-    }
-    runs
 }

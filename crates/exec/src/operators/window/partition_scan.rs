@@ -246,7 +246,7 @@ impl Worker {
         };
         (self.n_held, self.part_at) = (0, self.part_rows);
         if !whole.is_empty() {
-            let computed = self.window.compute(Block::concat(&whole), &self.control)?;
+            let computed = self.window.compute(Block::concat(&whole), None, &self.control)?;
             self.ready.extend(split(computed, self.max_block_size));
         }
         Ok(())

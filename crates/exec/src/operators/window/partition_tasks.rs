@@ -1,6 +1,7 @@
 //! Windows as a table that all workers compute together. Sorted rows are cut into tasks between partitions, or within the only one
 //! where what comes before a part does not matter; whoever takes a task gathers its rows and computes the functions over them.
 
+use super::bounds::{Bounds, PartitionBits};
 use super::long_partition::Surroundings;
 use super::{Window, partition_scan};
 use crate::ExecContext;
@@ -21,15 +22,21 @@ use std::sync::Arc;
 /// Rows of a task, about: whole partitions.
 const TASK_ROWS: usize = 1 << 15;
 
-/// The windows over rows in memory, as a table.
-pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
+/// The windows over rows in memory, as a table. With `bits` partitions and peers are told by entries, and there are no columns of
+/// their keys.
+pub(super) fn open(
+    window: Window,
+    buckets: Buckets,
+    bits: Option<PartitionBits>,
+    ctx: &ExecContext,
+) -> Result<Arc<dyn Scan>> {
     let sorted = SortedRows::new(buckets, ctx)?;
     if sorted.n_rows() == 0 {
         return Ok(blocks_as_source(Vec::new(), ctx));
     }
     let copies = if window.n_partition == 0 { 3 } else { 1 };
     let is_short = ctx.control.memory.exceeded_by((copies * sorted.memory()) as u64).is_some();
-    if is_short && window.surroundings().is_some() {
+    if is_short && bits.is_none() && window.surroundings().is_some() {
         let rows = Arc::new(InOrder { sorted, tasks: TaskQueue::default() });
         return Ok(partition_scan::open(window, Arc::new(InOrderScan(rows)), None, ctx));
     }
@@ -39,13 +46,14 @@ pub(super) fn open(window: Window, buckets: Buckets, ctx: &ExecContext) -> Resul
         // All rows are one partition.
         let rows = sorted.gather_all(ctx)?;
         let before = thread::set_operator("Window");
-        let computed = window.compute(rows, &ctx.control);
+        let computed = window.compute(rows, None, &ctx.control);
         thread::set_operator(before);
         return Ok(blocks_as_source(split(computed?, ctx.settings.max_block_size), ctx));
     }
     Ok(Arc::new(WindowScan(Arc::new(Tasks {
         window,
         sorted,
+        bits,
         parts,
         n_tasks,
         tasks: TaskQueue::default(),
@@ -88,7 +96,7 @@ impl ScanWorker for InOrderWorker {
             return Ok(None);
         }
         let end = self.left.end.min(self.left.start + TASK_ROWS);
-        let block = sorted.gather(self.left.start..end);
+        let block = sorted.gather(&sorted.entries(self.left.start..end));
         self.left.start = end;
         self.number += 1;
         Ok(Some(Morsel { block, task: 0, number: self.number - 1 }))
@@ -100,6 +108,7 @@ struct WindowScan(Arc<Tasks>);
 struct Tasks {
     window: Window,
     sorted: SortedRows,
+    bits: Option<PartitionBits>,
     /// Tasks are parts of one partition, which have to see so much around them.
     parts: Option<Surroundings>,
     n_tasks: usize,
@@ -112,13 +121,16 @@ impl Tasks {
     /// What is put out for some rows.
     fn compute(&self, rows: Range<usize>) -> Result<Block> {
         let Some(parts) = self.parts else {
-            return self.window.compute(self.sorted.gather(rows), &self.control);
+            let entries = self.sorted.entries(rows);
+            let bounds = self.bits.map(|bits| Bounds::of_entries(&entries, bits));
+            events::add(Event::EntryBounds, u64::from(bounds.is_some()));
+            return self.window.compute(self.sorted.gather(&entries), bounds, &self.control);
         };
         events::count(Event::WindowParts);
         let n_rows = self.sorted.n_rows();
         let before = parts.before.min(rows.start);
         let after = parts.after.min(n_rows - rows.end);
-        let block = self.sorted.gather(rows.start - before..rows.end + after);
+        let block = self.sorted.gather(&self.sorted.entries(rows.start - before..rows.end + after));
         let own = before..before + rows.len();
         self.window.compute_independent(block, own, (rows.start, n_rows), &self.control)
     }
@@ -142,15 +154,13 @@ impl Tasks {
         if self.parts.is_some_and(|parts| !parts.peers) {
             return start;
         }
-        // The row before may belong to a partition that goes on. Galloping finds its end.
-        let key = self.key(start - 1);
-        let mut step = 1;
-        let mut known = start - 1;
-        while known + step < n_rows && self.key(known + step) == key {
-            known += step;
-            step *= 2;
+        // The row before may belong to a partition that goes on.
+        if let Some(bits) = self.bits {
+            let last = self.sorted.entry(start - 1);
+            return end_of(start - 1, n_rows, |row| bits.same(self.sorted.entry(row), last));
         }
-        bisect::partition_point(known + 1..n_rows.min(known + step), |row| self.key(row) == key)
+        let key = self.key(start - 1);
+        end_of(start - 1, n_rows, |row| self.key(row) == key)
     }
 
     /// The bytes of what rows that stay together have in common: their partition, or within the only one what they are sorted by.
@@ -160,6 +170,16 @@ impl Tasks {
         let columns = self.window.inputs[..n_keys].iter().map(|&at| block.column(at));
         group_keys(&columns.collect::<Vec<&Column>>(), 1).bytes
     }
+}
+
+/// The first row behind `known` that does not belong to it any more, or `n_rows`; galloping finds it.
+fn end_of(mut known: usize, n_rows: usize, belongs: impl Fn(usize) -> bool) -> usize {
+    let mut step = 1;
+    while known + step < n_rows && belongs(known + step) {
+        known += step;
+        step *= 2;
+    }
+    bisect::partition_point(known + 1..n_rows.min(known + step), belongs)
 }
 
 impl Scan for WindowScan {

@@ -23,6 +23,13 @@ pub(super) struct FramedRows<'a> {
 impl FramedRows<'_> {
     /// The value of the aggregate over the frame of every row.
     pub fn aggregate(&self, aggregate: &dyn Aggregate, args: &[Vector]) -> Result<Vector> {
+        if self.partitions.len() > 1
+            && self.frames.len() <= ROWS_AT_ONCE
+            && self.partitions.iter().all(|partition| self.is_growing_or_equal(partition))
+            && let Some(results) = aggregate.states().running_frames(args, self.frames)?
+        {
+            return Ok(results);
+        }
         let mut results = Vec::new();
         let mut unasked = 0;
         let mut at = 0;
@@ -54,8 +61,13 @@ impl FramedRows<'_> {
     /// Do frames take more and more rows, and not all the same?
     fn is_growing(&self, rows: &Range<usize>) -> bool {
         let frames = &self.frames[rows.clone()];
-        frames.first() != frames.last()
-            && frames.windows(2).all(|pair| pair[0].start == pair[1].start && pair[0].end <= pair[1].end)
+        frames.first() != frames.last() && self.is_growing_or_equal(rows)
+    }
+
+    /// Do frames lose no row that one of them has?
+    fn is_growing_or_equal(&self, rows: &Range<usize>) -> bool {
+        let frames = &self.frames[rows.clone()];
+        frames.windows(2).all(|pair| pair[0].start == pair[1].start && pair[0].end <= pair[1].end)
     }
 
     /// One state per frame that differs from the one before; rows with equal frames share it.
