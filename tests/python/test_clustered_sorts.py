@@ -13,7 +13,7 @@ import json, chalet
 rows = "SELECT toUInt32(cityHash64(number) % 90000) AS k, if(number % 7 = 0, NULL, toInt32(cityHash64(number, 1) % 3000)) AS n, " \\
     "concat('a string that is long, number ', toString(k % 5000)) AS s, toLowCardinality(toString(k % 100)) AS l, " \\
     "[number, k] AS r, (k, toString(k)) AS t, toUInt32(cityHash64(number, 2)) AS a, toFixedString(toString(k % 1000), 4) AS f, " \\
-    "toInt64(number) - 600000 AS number FROM numbers(1200000)"
+    "toInt64(number) - 600000 AS number FROM numbers(ROWS)"
 answers = []
 with chalet.connect() as db:
     db.query(f"CREATE TABLE t ENGINE = Memory AS {rows}")
@@ -64,9 +64,9 @@ def windows():
             yield f"SELECT {read} FROM (SELECT *, {functions} FROM t WINDOW w AS ({window}))"
 
 
-def run(statements, event, switches):
+def run(statements, rows, event, switches):
     """The answers of a process of its own, and how often the event was counted."""
-    program = PROGRAM.replace("STATEMENTS", repr(list(statements))).replace("EVENT", f"'{event}'")
+    program = PROGRAM.replace("STATEMENTS", repr(list(statements))).replace("EVENT", f"'{event}'").replace("numbers(ROWS)", f"numbers({rows})")
     environment = {**os.environ, "CHALET_SWITCHES": switches}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
@@ -74,13 +74,13 @@ def run(statements, event, switches):
 
 
 @pytest.mark.parametrize(
-    ("statements", "event", "switch", "least"),
-    [(SORTS, "ClusteredBlocks", "clustered-sorts", 50), (list(windows()), "EntryBounds", "entry-bounds", 100)],
+    ("statements", "rows", "event", "switch", "least"),
+    [(SORTS, 1_200_000, "ClusteredBlocks", "clustered-sorts", 50), (list(windows()), 100_000, "EntryBounds", "entry-bounds", 50)],
     ids=["sorts", "windows"],
 )
-def test_the_same_answers_with_and_without(statements, event, switch, least):
-    answers, counted = run(statements, event, "")
-    plain, never = run(statements, event, f"-{switch}")
+def test_the_same_answers_with_and_without(statements, rows, event, switch, least):
+    answers, counted = run(statements, rows, event, "")
+    plain, never = run(statements, rows, event, f"-{switch}")
     assert answers == plain
     assert counted >= least
     assert never == 0

@@ -76,8 +76,7 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             let below = with_own(&plan, needed);
             let mut pruned = prune_inputs(plan, &below);
             if let Plan::Sort(node) = &mut pruned {
-                let ids = node.input.fields().into_iter().map(|f| f.id);
-                node.unread = ids.filter(|id| !needed.contains(id)).collect();
+                node.unread = unread(&node.input, needed);
             }
             pruned
         }
@@ -87,8 +86,7 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             let below = with_own(&plan, needed);
             let mut pruned = prune_inputs(plan, &below);
             if let Plan::Window(node) = &mut pruned {
-                let ids = node.input.fields().into_iter().map(|f| f.id);
-                node.unread = ids.filter(|id| !needed.contains(id)).collect();
+                node.unread = unread(&node.input, needed);
             }
             pruned
         }
@@ -165,6 +163,11 @@ fn prune_union(mut node: chalet_plan::Union, needed: &Needed) -> Plan {
         .collect();
     node.fields = kept.iter().map(|&i| node.fields[i].clone()).collect();
     Plan::Union(node)
+}
+
+/// The columns of a plan that are not needed.
+fn unread(plan: &Plan, needed: &Needed) -> Vec<ColumnId> {
+    plan.fields().into_iter().map(|field| field.id).filter(|id| !needed.contains(id)).collect()
 }
 
 /// A join renames: what is needed of its fields is asked of the sides by position.
