@@ -167,6 +167,7 @@ fn passwords() {
         password: Password::of_text(password),
         readonly: 1,
         files: FileAccess::Nothing,
+        quota: None,
     };
     let server = served_to(&Database::default(), vec![user("default", ""), user("a", "secret")]);
     let as_user = |user: &str, password: &str| {
