@@ -186,16 +186,20 @@ def test_the_lock_ends_with_the_writer_although_its_child_lives(place):
         # More than one lock, and one that was given back.
         chalet.connect(sys.argv[1] + "-closed").close()
         other = chalet.connect(sys.argv[1] + "-other")
+        # A child that has not run yet holds all that its parent held.
+        runs, says = os.pipe()
         child = os.fork()
         if child == 0:
             # Files that are opened in the child are nobody else's.
             files = [open(os.devnull) for _ in range(20)]
             del other
             assert all(file.read() == "" for file in files)
-            time.sleep(60)
+            os.write(says, b"x")
+            time.sleep(600)
             os._exit(0)
+        os.read(runs, 1)
         print(child, flush=True)
-        time.sleep(60)
+        time.sleep(600)
         """,
         place,
     )
