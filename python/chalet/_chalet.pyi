@@ -126,7 +126,7 @@ class Server:
         host: str,
         http: int | None,
         tcp: int | None,
-        users: list[tuple[str, str | None, str | None, int, str | None]],
+        users: list[tuple[str, str | None, str | None, int, str | None, list[tuple[int, list[tuple[str, int]]]]]],
         max_connections: int,
     ) -> None: ...
     @property

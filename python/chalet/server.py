@@ -18,7 +18,9 @@ from . import _chalet
 __all__ = ["Server", "start"]
 
 MAX_CONNECTIONS = 1024
-_KEYS = {"password", "password_sha256", "readonly", "files"}
+_KEYS = {"password", "password_sha256", "readonly", "files", "quota"}
+_Interval = tuple[int, list[tuple[str, int]]]
+_User = tuple[str, "str | None", "str | None", int, "str | None", list[_Interval]]
 
 
 class Server:
@@ -118,10 +120,10 @@ def start(
     return Server(server, own, host)
 
 
-def _users(users: Any, files: Any) -> list[tuple[str, str | None, str | None, int, str | None]]:
+def _users(users: Any, files: Any) -> list[_User]:
     folder = None if files is None else os.fspath(files)
     if users is None:
-        return [("default", None, None, 0, folder)]
+        return [("default", None, None, 0, folder, [])]
     if isinstance(users, (str, os.PathLike)):
         import tomllib
 
@@ -138,7 +140,7 @@ def _users(users: Any, files: Any) -> list[tuple[str, str | None, str | None, in
     return [_user(name, given, folder) for name, given in users.items()]
 
 
-def _user(name: str, given: Mapping[str, Any], folder: str | None) -> tuple[str, str | None, str | None, int, str | None]:
+def _user(name: str, given: Mapping[str, Any], folder: str | None) -> _User:
     if not isinstance(name, str) or not isinstance(given, Mapping):
         raise ValueError(f"User {name}: a name is a text, what is said of a user a dict")
     unknown = set(given) - _KEYS
@@ -158,7 +160,22 @@ def _user(name: str, given: Mapping[str, Any], folder: str | None) -> tuple[str,
     files = given.get("files", folder)
     if files is not None and not isinstance(files, (str, os.PathLike)):
         raise ValueError(f"User {name}: files is the path of a folder")
-    return name, password, sha256, level, None if files is None else os.fspath(files)
+    quota = given.get("quota", [])
+    intervals = [_interval(name, one) for one in (quota if isinstance(quota, (list, tuple)) else [quota])]
+    return name, password, sha256, level, None if files is None else os.fspath(files), intervals
+
+
+def _interval(name: str, given: Any) -> _Interval:
+    """What a user may have in so many seconds. Times are seconds here and nanoseconds there."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("duration"), int) or given["duration"] < 1:
+        raise ValueError(f"User {name}: a quota is a dict with a duration in seconds, or several of them")
+    limits = []
+    for what, most in given.items():
+        if isinstance(most, bool) or not isinstance(most, (int, float) if what == "execution_time" else int) or most < 0:
+            raise ValueError(f"User {name}: {what} of a quota is a number")
+        if what != "duration":
+            limits.append((what, int(most * 1e9) if what == "execution_time" else most))
+    return given["duration"], limits
 
 
 def _listed(words: Iterable[str]) -> str:

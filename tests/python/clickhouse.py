@@ -5,8 +5,8 @@ import os
 import pathlib
 import socket
 import subprocess
-import time
 
+import patience
 import pytest
 
 SCRIPT = pathlib.Path(__file__).parents[2] / "tools" / "clickhouse-server"
@@ -31,23 +31,26 @@ def _started(folder, n_ports):
     if subprocess.run([SCRIPT, "install"]).returncode != 0:
         assert not os.environ.get("CHALET_NEED_CLICKHOUSE"), "no ClickHouse server could be installed"
         pytest.skip("NOT TESTED: no ClickHouse server could be installed")
-    with contextlib.ExitStack() as stack:
-        free = [stack.enter_context(socket.socket()) for _ in range(n_ports)]
-        for one in free:
-            one.bind(("127.0.0.1", 0))
-        ports = [one.getsockname()[1] for one in free]
-    server = subprocess.Popen([SCRIPT, "run", folder, *map(str, ports)])
-    began = time.monotonic()
-    try:
-        for port in ports:
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                except OSError:
-                    assert time.monotonic() - began < 60 and server.poll() is None
-                    time.sleep(0.05)
-        yield ports
-    finally:
-        server.kill()
-        server.wait()
+    for _ in range(3):
+        with contextlib.ExitStack() as stack:
+            free = [stack.enter_context(socket.socket()) for _ in range(n_ports)]
+            for one in free:
+                one.bind(("127.0.0.1", 0))
+            ports = [one.getsockname()[1] for one in free]
+        server = subprocess.Popen([SCRIPT, "run", folder, *map(str, ports)])
+        try:
+            # Somebody else may have taken a port meanwhile: then it ends.
+            patience.until(lambda server=server, ports=ports: server.poll() is not None or all(map(_listens, ports)), "the server does not start")
+            if server.poll() is None:
+                yield ports
+                return
+        finally:
+            server.kill()
+            server.wait()
+    raise AssertionError("the server does not start")
+
+
+def _listens(port):
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True

@@ -1,10 +1,16 @@
 """What the Python tests share: a fresh in-memory database each, servers of a module."""
 
+import signal
+
 import clickhouse
 import pytest
 
 import chalet
 import chalet.server
+
+# Who is started in the background of a shell ignores Ctrl-C, and so do the programs that it starts, some of which are to be stopped by it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

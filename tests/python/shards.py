@@ -7,6 +7,7 @@ import sys
 import threading
 
 import chalet
+import patience
 
 
 class Shard:
@@ -23,6 +24,11 @@ class Shard:
 
     def connect(self):
         return chalet.connect(f"clickhouse://127.0.0.1:{self.tcp_port}")
+
+    def settle(self):
+        """Waits until no INSERT runs any more whose client has gone."""
+        with self.connect() as there:
+            patience.until(lambda: patience.running(there, "INSERT") == 0)
 
     def stop(self):
         self.process.terminate()

@@ -30,7 +30,7 @@ def says(package, ask):
 
 def program(code, absent=PACKAGES):
     whole = REFUSING.format(absent=absent) + textwrap.dedent(code)
-    run = subprocess.run([sys.executable, "-W", "error", "-c", whole], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-W", "error", "-c", whole], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 
 import clickhouse
+import patience
 import pytest
 
 import chalet
@@ -36,7 +37,7 @@ def url(request):
 
 def run(main):
     async def limited():
-        async with asyncio.timeout(120):
+        async with asyncio.timeout(4 * patience.LONG):
             return await main
 
     return asyncio.run(limited())
@@ -138,15 +139,18 @@ def test_the_loop_goes_on_and_the_server_is_told(port):
                 ticks += 1
             assert ticks == 30 and not task.done()
             running = "SELECT count() FROM system.processes WHERE query LIKE '%told%' AND query NOT LIKE '%processes%'"
-            assert (await db.query(running, "TSV")).data() == "1\n"
-            began = time.monotonic()
+
+            async def runs(wanted):
+                began = time.monotonic()
+                while (await db.query(running, "TSV")).data() != f"{wanted}\n":
+                    assert time.monotonic() - began < patience.LONG
+                    await asyncio.sleep(0.02)
+
+            await runs(1)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            assert time.monotonic() - began < 0.5
-            while (await db.query(running, "TSV")).data() != "0\n":
-                assert time.monotonic() - began < 5
-                await asyncio.sleep(0.02)
+            await runs(0)
             assert not db._talks
 
     run(main())
@@ -168,7 +172,7 @@ def test_time_limits_interrupts_and_places(url):
             stream = db.send_query("SELECT number FROM system.numbers", "TSV")
             await stream.fetch()
             del stream
-            assert (await db.query("SELECT 2", "TSV", timeout=5)).data() == "2\n"
+            assert (await db.query("SELECT 2", "TSV", timeout=patience.LONG)).data() == "2\n"
             asyncio.get_running_loop().call_later(0.2, db.interrupt)
             with pytest.raises(chalet.ChdbError, match="QUERY_WAS_CANCELLED"):
                 await db.query("SELECT count() FROM system.numbers")
@@ -324,7 +328,8 @@ def test_a_conversation_that_is_cut_is_run_again_or_fails(ours):
                         assert error.code in (32, 33, 210), cut
                     proxy.cut = None
                     assert (await db.query("SELECT 1", "TSV")).data() == "1\n"
-                    assert time.monotonic() - began < 2
+                    # Who waits for what will not come waits 300 s.
+                    assert time.monotonic() - began < 60
 
     run(main())
 
@@ -332,7 +337,7 @@ def test_a_conversation_that_is_cut_is_run_again_or_fails(ours):
 def test_flipped_bits_are_errors_or_nothing(ours):
     async def main():
         with Proxy(ours) as proxy:
-            async with chalet.aio.connect(f"clickhouse://127.0.0.1:{proxy.own}?receive_timeout=1") as db:
+            async with chalet.aio.connect(f"clickhouse://127.0.0.1:{proxy.own}?receive_timeout=3") as db:
                 for flip in range(0, 1200, 83):
                     proxy.flip = flip
                     try:
@@ -347,14 +352,15 @@ def test_flipped_bits_are_errors_or_nothing(ours):
     run(main())
 
 
-def _closed_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+@pytest.fixture
+def nobody():
+    """A port at which nobody listens, and nobody will."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
 
 
-def test_failover(ours):
-    nobody = _closed_port()
+def test_failover(ours, nobody):
     url = f"clickhouse://127.0.0.1:{nobody},127.0.0.1:{ours}"
     with chalet.connect(url) as db:
         assert db.query("SELECT 1", "TSV").data() == "1\n"

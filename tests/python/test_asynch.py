@@ -35,7 +35,7 @@ def made(request, server):
 
 def run(program):
     def test(made):
-        asyncio.run(asyncio.wait_for(program(*made), 60))
+        asyncio.run(asyncio.wait_for(program(*made), 300))
 
     return test
 
@@ -144,7 +144,8 @@ def test_servers_alone(server):
             slow.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await slow
-            assert time.monotonic() - began < 5
+            # It would take hours.
+            assert time.monotonic() - began < 60
             await cursor.execute("SELECT 1")
             assert await cursor.fetchall() == [(1,)]
         with pytest.raises(chalet.asynch.errors.NetworkError):

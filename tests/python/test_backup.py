@@ -19,6 +19,7 @@ def lines(db, sql):
 def db(tmp_path):
     with chalet.connect(str(tmp_path / "db")) as db:
         for sql in [
+            "SYSTEM STOP MERGES",
             "CREATE TABLE t (a UInt32, s String, INDEX i s TYPE bloom_filter GRANULARITY 1) ENGINE = MergeTree "
             "PARTITION BY a % 2 ORDER BY a",
             "INSERT INTO t SELECT number, toString(number) FROM numbers(100000)",

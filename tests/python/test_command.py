@@ -20,12 +20,12 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 
 def run(*arguments, text="", **options):
     command = [sys.executable, "-m", "chalet", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=60, env=ENVIRONMENT, **options)
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300, env=ENVIRONMENT, **options)
 
 
 def run_in_shell(arguments, interpreter_options=""):
     command = f"'{sys.executable}' {interpreter_options} -m chalet {arguments}"
-    return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+    return subprocess.run(command, shell=True, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
 
 
 def test_output_and_format():
@@ -96,7 +96,7 @@ def test_scripts_that_are_no_utf_8(tmp_path):
     script.write_bytes(b"SELECT '\xff'")
     done = run("--queries-file", str(script))
     assert done.returncode == 1 and "script.sql is no UTF-8" in done.stderr
-    done = subprocess.run([sys.executable, "-m", "chalet"], input=b"SELECT '\xff'", capture_output=True, timeout=60, env=ENVIRONMENT)
+    done = subprocess.run([sys.executable, "-m", "chalet"], input=b"SELECT '\xff'", capture_output=True, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 1 and b"standard input is no UTF-8" in done.stderr
 
 
@@ -135,7 +135,7 @@ def test_a_database_on_disk(tmp_path):
 
 def test_time_echo_and_version():
     done = run("--time", "--echo", "-q", "SELECT 1")
-    assert done.stdout == "SELECT 1\n1\n" and float(done.stderr) < 10
+    assert done.stdout == "SELECT 1\n1\n" and 0 <= float(done.stderr) < 300
     assert run("--version").stdout == f"chalet {chalet.__version__}\n"
 
 
@@ -178,7 +178,7 @@ def test_output_that_nobody_reads_ends_quietly():
     assert process.stdout.read(2) == b"0\n"
     process.stdout.close()
     assert process.stderr.read() == b""
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=300) == 1
     process.stderr.close()
 
 
@@ -186,7 +186,7 @@ def test_standard_input_that_stays_open_is_not_read():
     reader, writer = os.pipe()
     try:
         command = [sys.executable, "-m", "chalet", "-q", "SELECT 1 FROM numbers(1)"]
-        done = subprocess.run(command, stdin=reader, capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+        done = subprocess.run(command, stdin=reader, capture_output=True, text=True, timeout=300, env=ENVIRONMENT)
     finally:
         os.close(reader)
         os.close(writer)

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+import patience
 import pytest
 
 import chalet
@@ -51,7 +52,7 @@ class Machine:
         headers = {"Authorization": "Basic " + base64.b64encode(f"{user}:p".encode()).decode()}
         request = urllib.request.Request(url, data=sql.encode(), headers=headers, method="POST")
         try:
-            with urllib.request.urlopen(request, timeout=30) as response:
+            with urllib.request.urlopen(request, timeout=300) as response:
                 return response.status, response.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
             with error:
@@ -247,7 +248,7 @@ def test_views_that_the_clock_fills_read_no_files_for_their_users(machine):
             machine.ask(user, "CREATE VIEW inside AS SELECT file(p) AS c FROM paths")
             status, said = machine.ask(user, f"CREATE MATERIALIZED VIEW filled REFRESH EVERY 1 SECOND ENGINE = Memory AS {query}")
             assert status == 200, said
-            ends = time.monotonic() + 20
+            ends = time.monotonic() + patience.LONG
             state = ""
             while "ACCESS_DENIED" not in state:
                 assert time.monotonic() < ends, state

@@ -9,6 +9,7 @@ import time
 import uuid
 from zoneinfo import ZoneInfo
 
+import patience
 import pytest
 
 import chalet
@@ -186,11 +187,15 @@ def test_rows_are_made_fast(db):
         "CREATE TABLE t ENGINE = Memory AS SELECT number AS a, toString(number) AS b, number / 3 AS c,"
         " toDateTime('2024-01-01 00:00:00') + number AS d, toDate('2024-01-01') AS e, generateUUIDv4() AS f FROM numbers(100000)"
     )
-    cursor = db.cursor().execute("SELECT * FROM t")
-    start = time.perf_counter()
-    rows = cursor.fetchall()
+
+    def took():
+        cursor = db.cursor().execute("SELECT * FROM t")
+        start = time.perf_counter()
+        assert len(cursor.fetchall()) == 100_000
+        return time.perf_counter() - start
+
     # Some 50 ms; when each object ran Python code it was ten times that.
-    assert time.perf_counter() - start < 0.5 and len(rows) == 100_000
+    patience.in_time(0.4, took, tries=20)
 
 
 def test_the_collector_is_spared_rows_that_cannot_be_in_a_cycle(db):
@@ -274,8 +279,9 @@ def test_executemany_of_a_connection_and_of_a_closed_cursor(db):
 def test_executemany_has_one_timeout_for_all_rows(db):
     start = time.perf_counter()
     with pytest.raises(chalet.OperationalError, match="TIMEOUT_EXCEEDED"):
-        db.cursor().executemany("SELECT sleep(?)", [(0.2,)] * 50, timeout=0.5)
-    assert time.perf_counter() - start < 3
+        db.cursor().executemany("SELECT sleep(?)", [(0.2,)] * 500, timeout=0.5)
+    # All of them take 100 s.
+    assert time.perf_counter() - start < 50
     db.execute("CREATE TABLE t (a UInt8) ENGINE = Memory")
     with pytest.raises(chalet.OperationalError, match="TIMEOUT_EXCEEDED"):
         db.cursor().executemany("INSERT INTO t VALUES (?)", [(1,)], timeout=0)
@@ -286,14 +292,17 @@ def test_executemany_is_fast(db):
     db.execute("CREATE TABLE t (a UInt64, b String, c Float64, d DateTime('UTC'), e Nullable(Int32)) ENGINE = Memory")
     day = datetime.datetime(2026, 1, 1)
     rows = [(n, f"name {n}", n / 2, day, None if n % 10 == 0 else n) for n in range(50_000)]
-    cursor, times = db.cursor(), []
-    for _ in range(3):
+    cursor = db.cursor()
+
+    def insert():
+        db.execute("TRUNCATE TABLE t")
         start = time.perf_counter()
         cursor.executemany("INSERT INTO t VALUES (%s, %s, %s, %s, %s)", rows)
-        times.append(time.perf_counter() - start)
-    assert db.execute("SELECT count(), sum(a), countIf(e IS NULL) FROM t").fetchone() == (150_000, 3 * sum(range(50_000)), 15_000)
+        return time.perf_counter() - start
+
     # 50 ms are promised; the rest is for machines that do other things meanwhile.
-    assert min(times) < 0.3
+    patience.in_time(0.3, insert, tries=20)
+    assert db.execute("SELECT count(), sum(a), countIf(e IS NULL) FROM t").fetchone() == (50_000, sum(range(50_000)), 5_000)
 
 
 def test_values_that_come_again_are_one_object(db):

@@ -123,12 +123,14 @@ def test_shards(server, scheme):
 @pytest.mark.parametrize("scheme", ["clickhouse", "http"])
 def test_inserted_frames(server, scheme):
     def ask():
+        server.settle()
         with server.connect() as there:
             there.query("TRUNCATE TABLE taken")
         with chalet.connect(f"{scheme}://127.0.0.1:{cutter.port}") as db:
             try:
                 return db.insert_rows("INSERT INTO taken VALUES", GIVEN)
             finally:
+                server.settle()
                 with server.connect() as there:
                     # All or none.
                     assert there.query("SELECT count() FROM taken", "TSV").data() in ("0\n", "2000\n")

@@ -6,6 +6,7 @@ import pickle
 import time
 import uuid
 
+import patience
 import pytest
 
 import chalet
@@ -134,7 +135,12 @@ def test_long_statements_are_read_once(cursor):
     comment = "/* " * 20_000 + "*/ " * 20_000
     literal = "x" * 5_000_000
     for sql, length in ((f"SELECT length(%s) {comment}", 1), (f"SELECT length('{literal}') + length(%s)", len(literal) + 1)):
-        assert _timed(lambda sql=sql: cursor.execute(sql, ("a",))) < 2
+
+        def ask(sql=sql):
+            cursor.execute(sql, ("a",))
+
+        # Read anew for each of its places they would take minutes.
+        patience.in_time(2, ask)
         assert cursor.fetchone() == (length,)
 
 
@@ -237,17 +243,17 @@ def test_rows_of_one_value(cursor):
 def test_executemany_is_fast(cursor):
     cursor.execute("CREATE TABLE t (a UInt64, b String, c Float64) ENGINE = Memory")
     rows = [(i, f"name {i}", i / 2) for i in range(50_000)]
-    best = min(_timed(lambda: cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", rows)) for _ in range(3))
-    cursor.execute("SELECT count(), sum(a), max(b) FROM t")
-    assert cursor.fetchone() == (150_000, 3 * sum(range(50_000)), "name 9999")
+
+    def insert():
+        cursor.execute("TRUNCATE TABLE t")
+        start = time.perf_counter()
+        cursor.executemany("INSERT INTO t VALUES (%s, %s, %s)", rows)
+        return time.perf_counter() - start
+
     # 50 ms are promised; the rest is for machines that do other things meanwhile.
-    assert best < 0.25
-
-
-def _timed(call):
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+    patience.in_time(0.25, insert, tries=20)
+    cursor.execute("SELECT count(), sum(a), max(b) FROM t")
+    assert cursor.fetchone() == (50_000, sum(range(50_000)), "name 9999")
 
 
 def test_mogrify_and_escape(cursor):

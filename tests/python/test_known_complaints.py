@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import textwrap
+import time
 import uuid
 
 import proxy
@@ -194,8 +195,10 @@ def test_sockets_that_died_are_noticed(server, scheme):
             for n in range(10):
                 assert db.query("SELECT 1", "TSV").data() == "1\n"
                 between.forget()
+                time.sleep(0.01)
                 db.insert_rows("INSERT INTO once VALUES", [(n,)])
                 between.forget()
+                time.sleep(0.01)
 
         async def loop():
             async with chalet.aio.connect(f"{scheme}://127.0.0.1:{between.port}") as db:

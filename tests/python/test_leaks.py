@@ -11,6 +11,7 @@ import threading
 import tracemalloc
 import weakref
 
+import patience
 import pytest
 
 import chalet
@@ -124,7 +125,13 @@ def test_the_resident_set_is_flat(kind):
 
 
 def gone(*refs):
-    gc.collect()
+    """Waits until they are: a worker that took part in a query may let go of what it read a moment later."""
+
+    def are_gone():
+        gc.collect()
+        return all(ref() is None for ref in refs)
+
+    patience.until(are_gone, "something is kept")
     return [ref() is None for ref in refs]
 
 
@@ -288,7 +295,7 @@ def test_no_garbage_waits_for_the_collector(db):
         relation = db.sql("SELECT a FROM rows", tables={"rows": rows})
         relation.filter("a > 1").fetchall()
         del rows, relation
-        assert ref() is None
+        patience.until(lambda: ref() is None)
     finally:
         gc.enable()
 
@@ -311,10 +318,6 @@ def test_no_file_and_no_thread_stays_open(db, tmp_path):
     tasks = len(os.listdir("/proc/self/task"))
     for _ in range(50):
         work()
-    for _ in range(100):
-        # Threads of streams that were given up end when they next look.
-        if len(os.listdir("/proc/self/task")) <= tasks:
-            break
-        threading.Event().wait(0.05)
-    assert len(os.listdir("/proc/self/fd")) <= files and threading.active_count() <= threads
-    assert len(os.listdir("/proc/self/task")) <= tasks
+    # Threads of streams that were given up end when they next look.
+    patience.until(lambda: len(os.listdir("/proc/self/task")) <= tasks, "there are more threads")
+    patience.until(lambda: len(os.listdir("/proc/self/fd")) <= files and threading.active_count() <= threads, "there are more files")

@@ -27,7 +27,7 @@ def in_child(work):
     "What a forked child says: its exit code, or a signal."
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(100)
         try:
             os._exit(0 if work() else 3)
         except BaseException as error:
@@ -37,7 +37,7 @@ def in_child(work):
 """
 
 
-def program(code, expected=0, limit=40):
+def program(code, expected=0, limit=300):
     """Runs a program; its output. It must end by itself with the expected code, soon."""
     whole = PREAMBLE + textwrap.dedent(code)
     run = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, timeout=limit)
@@ -154,7 +154,7 @@ def test_a_child_ends_as_the_interpreter_does():
         run_in_background(lambda: db.query(ENDLESS))
         child = os.fork()
         if child == 0:
-            signal.alarm(20)
+            signal.alarm(100)
             print(chalet.query("SELECT 7").data(), end="")
             sys.exit(5)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5

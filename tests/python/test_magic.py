@@ -125,7 +125,8 @@ def test_progress_in_a_notebook(shell, monkeypatch):
     monkeypatch.setattr(_progress, "_is_notebook", lambda: True)
     monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
     with capture_output() as captured:
-        shell.run_cell("%sql --connect :memory: SELECT sum(sipHash64(number)) FROM numbers(30000000)").raise_error()
+        # It is told between any two blocks.
+        shell.run_cell("%sql --connect :memory:?interactive_delay=1 SELECT sum(sipHash64(number)) FROM numbers(3000000)").raise_error()
     progress = [output for output in captured.outputs if "rows/s" in output.data.get("text/plain", "")]
     assert progress and "<progress" in progress[-1].data["text/html"]
     # The first one is new, the others take its place.

@@ -77,7 +77,8 @@ def db(request, tmp_path_factory):
         return f"if(number % 13 = {at}, NULL, {made})" if form in ("nullable", "both") else made
 
     with chalet.connect(str(tmp_path_factory.mktemp(form) / "db")) as db:
-        db.query("SYSTEM STOP MERGES; SET allow_suspicious_low_cardinality_types = 1")
+        # Thresholds count what one worker has.
+        db.query("SYSTEM STOP MERGES; SET allow_suspicious_low_cardinality_types = 1; SET max_threads = 2")
         db.query(
             f"CREATE TABLE t ({columns(form)}, INDEX i w TYPE bloom_filter GRANULARITY 1, PROJECTION q (SELECT s, sum(v) GROUP BY s)) "
             "ENGINE = MergeTree ORDER BY k SETTINGS allow_nullable_key = 1"

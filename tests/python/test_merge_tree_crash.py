@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import chalet
+import patience
 
 LOOPS = int(os.environ.get("CHALET_CRASH_LOOPS", "12"))
 
@@ -66,7 +67,7 @@ def check_files(path, connection):
     (folder,) = (path / "tables").iterdir()
     # Merges that were left go on when the database is opened: one may have begun a file.
     connection.query("SYSTEM STOP MERGES t")
-    until = time.monotonic() + 10
+    until = time.monotonic() + patience.LONG
     found, known = {"nothing seen"}, set()
     while found != known and time.monotonic() < until:
         parts = connection.query("SELECT path FROM system.parts WHERE table = 't' AND path != ''").fetchall()

@@ -23,6 +23,7 @@ def make(path, rows=20000):
         "INSERT INTO t SELECT number, if(number % 9 = 0, NULL, number), toString(number % 50), number / 7 "
         f"FROM numbers({rows})"
     )
+    connection.query("SYSTEM STOP MERGES t")
     connection.query("INSERT INTO t SELECT number, number, 'small', 1 FROM numbers(100)")
     answers = [connection.query(sql).fetchall() for sql in ASKED]
     connection.close()

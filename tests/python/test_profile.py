@@ -1,12 +1,12 @@
 """Profiles, flame graphs and pipelines of queries."""
 
 import json
-import os
 import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ElementTree
 
+import patience
 import pytest
 
 import chalet
@@ -34,16 +34,22 @@ def boxes(svg):
 
 
 def test_operators_and_functions():
-    with chalet.connect() as db:
-        profile = db.profile(REGEXP)
+
+    def sampled():
+        with chalet.connect() as db:
+            profile = db.profile(REGEXP)
+        # On a busy machine nobody may have looked while it ran, and it may have waited elsewhere.
+        return profile if profile.samples > 0 and sum(one["share"] for one in profile.operators) > 0.8 else None
+
+    profile = patience.until(sampled)
     operators = {one["name"]: one for one in profile.operators}
     assert operators["Read numbers"]["rows_out"] == 200_000
     assert operators["Aggregate"]["rows_in"] == 200_000
-    assert 0.8 < sum(one["share"] for one in profile.operators) <= 1.0
+    assert sum(one["share"] for one in profile.operators) <= 1.0
     assert "replaceRegexpAll" in {one["name"] for one in operators["Aggregate"]["functions"]}
     by_name = {one["name"]: one for one in profile.functions}
     assert by_name["replaceRegexpAll"]["calls"] > 0 and by_name["replaceRegexpAll"]["seconds"] > 0
-    assert profile.samples > 0 and profile.seconds > 0 and profile.peak_memory > 0
+    assert profile.seconds > 0 and profile.peak_memory > 0
     assert "replaceRegexpAll" in str(profile) and "samples" in repr(profile)
 
 
@@ -142,24 +148,15 @@ def test_what_cannot_be_profiled():
 
 
 def test_no_thread_stays_behind():
-    def samplers():
-        names = []
-        for task in os.listdir("/proc/self/task"):
-            try:
-                with open(f"/proc/self/task/{task}/comm") as file:
-                    names.append(file.read().strip())
-            except OSError:
-                pass
-        return names.count("chalet-sampler")
-
     if sys.platform != "linux":
         pytest.skip("threads are counted in /proc")
     with chalet.connect() as db:
         db.profile(REGEXP)
-        assert samplers() == 0
+        # One that has been waited for may be in the list for a moment.
+        patience.until(lambda: patience.threads("chalet-sampler") == 0)
         with pytest.raises(chalet.Error):
             db.profile("SELECT throwIf(number = 1000) FROM numbers(100000)")
-        assert samplers() == 0
+        patience.until(lambda: patience.threads("chalet-sampler") == 0)
 
 
 def test_queries_that_run_side_by_side_are_told_apart():
@@ -187,7 +184,8 @@ def test_logs_of_the_process():
         with other.send_query(text, "CSV", settings={"log_comment": "streamed"}) as stream:
             assert sum(1 for _ in stream) > 0
         rows = "SELECT result_rows FROM system.query_log WHERE log_comment = 'streamed' AND type = 'QueryFinish'"
-        assert other.query(rows).data() == "3\n"
+        # The end of a stream is logged by its thread.
+        patience.until(lambda: other.query(rows).data() == "3\n")
 
 
 def test_the_logs_are_of_a_bounded_size():
@@ -203,17 +201,16 @@ def test_running_queries_are_listed():
 
         def run():
             began.set()
-            db.query("SELECT sum(sleepEachRow(0.05)) FROM numbers(20) SETTINGS max_block_size = 1, log_comment = 'slow one'")
+            with pytest.raises(chalet.Error, match="QUERY_WAS_CANCELLED"):
+                db.query("SELECT sum(sleepEachRow(0.05)) FROM numbers(20000) SETTINGS max_block_size = 1, log_comment = 'slow one'")
 
         thread = threading.Thread(target=run)
         thread.start()
         began.wait()
-        seen = 0
-        while thread.is_alive() and not seen:
-            found = other.query("SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'slow one' AND elapsed >= 0")
-            seen = int(found.data())
+        listed = "SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'slow one' AND elapsed >= 0"
+        patience.until(lambda: other.query(listed).data() == "1\n")
+        db.interrupt()
         thread.join()
-        assert seen == 1
         assert other.query("SELECT count() FROM system.processes WHERE Settings['log_comment'] = 'slow one'").data() == "0\n"
 
 
@@ -247,10 +244,14 @@ INSERT INTO t SELECT number FROM numbers(1000);
 
 
 def test_the_lab_eliminates_what_takes_little(tmp_path, capsys):
-    kept, eliminated = lab_profile.profiled(WORKLOAD)
-    assert any("function replaceRegexpAll" in part.what for part in kept)
-    assert all(part.share >= 0.05 for part in kept) and all(part.share < 0.05 for part in eliminated)
-    assert any("Collect" in part.what for part in eliminated)
+
+    def as_expected():
+        kept, eliminated = lab_profile.profiled(WORKLOAD)
+        assert all(part.share >= 0.05 for part in kept) and all(part.share < 0.05 for part in eliminated)
+        return any("function replaceRegexpAll" in part.what for part in kept) and any("Collect" in part.what for part in eliminated)
+
+    # On a busy machine what takes little may have waited for a processor.
+    patience.until(as_expected)
     file = tmp_path / "workload.sql"
     file.write_text(WORKLOAD)
     assert lab(["profile", str(file)]) == 0

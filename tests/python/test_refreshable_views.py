@@ -7,17 +7,11 @@ import sys
 import time
 
 import chalet
+import patience
 
 
 def rows(db, sql):
     return db.query(sql, "TabSeparated").data()
-
-
-def wait_for(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it has not happened in time"
-        time.sleep(0.02)
 
 
 def test_it_is_filled_by_the_clock():
@@ -25,9 +19,9 @@ def test_it_is_filled_by_the_clock():
         db.query("CREATE TABLE src (k UInt32) ENGINE = MergeTree ORDER BY k")
         db.query("CREATE MATERIALIZED VIEW v REFRESH AFTER 1 SECOND ENGINE = Memory AS SELECT count() AS n FROM src")
         db.query("INSERT INTO src SELECT number FROM numbers(10)")
-        wait_for(lambda: rows(db, "SELECT n FROM v") == "10\n")
+        patience.until(lambda: rows(db, "SELECT n FROM v") == "10\n")
         db.query("INSERT INTO src SELECT number FROM numbers(10)")
-        wait_for(lambda: rows(db, "SELECT n FROM v") == "20\n")
+        patience.until(lambda: rows(db, "SELECT n FROM v") == "20\n")
 
 
 def test_it_goes_on_after_closing(tmp_path):
@@ -41,7 +35,8 @@ def test_it_goes_on_after_closing(tmp_path):
         # One that is wanted and not yet there when the database is closed.
         db.query("CREATE MATERIALIZED VIEW slow REFRESH AFTER 1 YEAR ENGINE = Log AS SELECT sum(sipHash64(number)) AS s FROM numbers(1000000000000)")
         began = time.monotonic()
-    assert time.monotonic() - began < 10, "closing does not wait for a refresh"
+    # It would take hours.
+    assert time.monotonic() - began < 60, "closing does not wait for a refresh"
     reader = chalet.connect(path + "?mode=ro")
     assert rows(reader, "SELECT count() FROM late") == "2\n"
     reader.close()
@@ -49,9 +44,9 @@ def test_it_goes_on_after_closing(tmp_path):
         # The time of the last one is kept: rows are not added for each opening.
         assert rows(db, "SELECT status FROM system.view_refreshes WHERE view = 'late'") == "Scheduled\n"
         before = int(rows(db, "SELECT count() FROM soon"))
-        wait_for(lambda: int(rows(db, "SELECT count() FROM soon")) > before)
+        patience.until(lambda: int(rows(db, "SELECT count() FROM soon")) > before)
         assert rows(db, "SELECT count() FROM late") == "2\n"
-        assert rows(db, "SELECT status FROM system.view_refreshes WHERE view = 'slow'") == "Running\n"
+        patience.until(lambda: rows(db, "SELECT status FROM system.view_refreshes WHERE view = 'slow'") == "Running\n")
         db.query("DROP TABLE slow")
 
 

@@ -278,7 +278,7 @@ def test_statements_are_killed(ours, client):
 
     def slow():
         with connected(ours) as other, pytest.raises(DatabaseError) as raised:
-            other.query("SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1", settings={"query_id": "connect-slow"})
+            other.query("SELECT count() FROM numbers(1000000000000000) WHERE sipHash64(number) = 1", settings={"query_id": "connect-slow"})
         outcome.append(raised.value.code)
 
     thread = threading.Thread(target=slow)
@@ -311,7 +311,7 @@ def test_asyncio(ours):
             for sql in ("SELECT nothing", "SELECT throwIf(number = 3000000) FROM numbers(4000000)"):
                 with pytest.raises(DatabaseError):
                     await client.query(sql)
-            slow = "SELECT count() FROM numbers(100000000000) WHERE sipHash64(number) = 1"
+            slow = "SELECT count() FROM numbers(1000000000000000) WHERE sipHash64(number) = 1"
             task = asyncio.create_task(client.query(slow, settings={"query_id": "connect-async"}))
             running = "SELECT count() FROM system.processes WHERE query_id = 'connect-async'"
             while not await client.command(running):
@@ -325,7 +325,7 @@ def test_asyncio(ours):
         finally:
             await client.close()
 
-    asyncio.run(asyncio.wait_for(talk(), 60))
+    asyncio.run(asyncio.wait_for(talk(), 300))
 
 
 def test_dbapi(ours):

@@ -18,6 +18,7 @@ import urllib.parse
 import urllib.request
 import uuid
 
+import patience
 import pytest
 
 import chalet
@@ -46,7 +47,7 @@ def command_line(server):
 
     def run(*arguments, data=""):
         command = [script, "client", "--host", "127.0.0.1", "--port", str(server.tcp_port), *arguments]
-        ended = subprocess.run(command, input=data, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, input=data, capture_output=True, text=True, timeout=300)
         return ended.returncode, ended.stdout, ended.stderr
 
     return run
@@ -57,7 +58,7 @@ def ask(server, sql=None, data=b"", headers=None, **parameters):
         parameters["query"] = sql
     url = f"http://127.0.0.1:{server.http_port}/?{urllib.parse.urlencode(parameters)}"
     request = urllib.request.Request(url, data=data, headers=headers or {}, method="POST")
-    with urllib.request.urlopen(request, timeout=60) as response:
+    with urllib.request.urlopen(request, timeout=300) as response:
         return response.read()
 
 
@@ -183,13 +184,13 @@ def test_users(tmp_path):
 
 
 def test_it_is_ready_at_once():
-    took = []
-    for _ in range(3):
+    def took():
         started = time.perf_counter()
         with chalet.server.start() as server:
             assert ask(server, "SELECT 1") == b"1\n"
-            took.append(time.perf_counter() - started)
-    assert min(took) < 0.1, took
+            return time.perf_counter() - started
+
+    patience.in_time(0.1, took, tries=50)
 
 
 def test_statements_are_stopped(database):
@@ -198,13 +199,13 @@ def test_statements_are_stopped(database):
     sql = "SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 1"
     client = threading.Thread(target=lambda: outcome.append(code(server, sql)))
     client.start()
-    while b"ClickHouseMetrics_Query 1\n" not in urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics").read():
-        time.sleep(0.01)
+    patience.until(lambda: b"ClickHouseMetrics_Query 1\n" in urllib.request.urlopen(f"http://127.0.0.1:{server.http_port}/metrics").read())
     started = time.monotonic()
     server.stop()
     server.stop()
     client.join()
-    assert outcome == [394] and time.monotonic() - started < 3
+    # It would take hours.
+    assert outcome == [394] and time.monotonic() - started < 60
     assert database.query("SELECT 1").data() == "1\n"
 
 
@@ -229,8 +230,8 @@ def test_the_program(tmp_path, number):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/?query=SELECT+1") as response:
             assert response.read() == b"1\n"
         program.send_signal(number)
-        assert program.wait(20) == 0 and program.stdout.read().startswith("clickhouse://127.0.0.1:")
-    refused = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=60)
+        assert program.wait(patience.LONG) == 0 and program.stdout.read().startswith("clickhouse://127.0.0.1:")
+    refused = subprocess.run([*command, "--host", "0.0.0.0"], capture_output=True, text=True, timeout=300)
     assert refused.returncode == 1 and "REQUIRED_PASSWORD" in refused.stderr
 
 
@@ -248,8 +249,8 @@ threading.Thread(target=ask, daemon=True).start()
 time.sleep(0.3)
 """
     started = time.monotonic()
-    assert subprocess.run([sys.executable, "-c", text], timeout=60).returncode == 0
-    assert time.monotonic() - started < 20
+    assert subprocess.run([sys.executable, "-c", text], timeout=300).returncode == 0
+    assert time.monotonic() - started < 120
 
 
 @pytest.fixture
@@ -423,7 +424,7 @@ def test_clickhouse_driver_errors_and_cancel(server, driver):
     next(rows)
     started = time.monotonic()
     driver.cancel()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 60
     assert driver.execute("SELECT 1") == [(1,)]
     with pytest.raises(errors.ServerException) as raised:
         type(driver)("127.0.0.1", port=server.tcp_port, user="nobody").execute("SELECT 1")

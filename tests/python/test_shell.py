@@ -45,7 +45,7 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
-    def until(self, pattern, seconds=20):
+    def until(self, pattern, seconds=120):
         """Reads until a pattern is seen; returns what was read before and with it."""
         until = time.monotonic() + seconds
         while not (found := re.search(pattern, self.seen, re.DOTALL)):
@@ -67,7 +67,7 @@ class Terminal:
 
     def end(self):
         self.type("\\q\n")
-        status = self.process.wait(timeout=20)
+        status = self.process.wait(timeout=120)
         os.close(self.fd)
         return status
 
@@ -95,7 +95,7 @@ def test_statements_at_the_prompt(terminal):
     terminal.type("SELECT 'a;\n")
     terminal.until(r"\.\.\.> $")
     shown = terminal.ask("b' AS y, 7 AS z;")
-    assert "│ 7 │" in shown and "1 row, 0.0" in shown
+    assert "│ 7 │" in shown and re.search(r"1 row, \d+\.\d", shown)
     assert "UNKNOWN_IDENTIFIER" in terminal.ask("SELECT nosuch;")
     assert terminal.ask("CREATE DATABASE d; USE d;").endswith("chalet d> ")
     assert "x: 1\n" in terminal.ask("SELECT 1 AS x\\G")
@@ -167,7 +167,7 @@ def test_the_editor(tmp_path):
 
 def test_ctrl_c_cancels_a_statement_and_a_line(terminal):
     terminal.type("SELECT sum(sipHash64(number)) FROM numbers(1000000000000);\n")
-    terminal.until("%", seconds=30)
+    terminal.until("%")
     terminal.type("\x03")
     assert "cancelled" in terminal.until("chalet> $")
     terminal.type("SELECT what is this")
@@ -189,7 +189,7 @@ def test_colours_on_a_terminal_only(tmp_path):
 
 def test_ctrl_d_ends(terminal):
     terminal.type("\x04")
-    assert terminal.process.wait(timeout=20) == 0
+    assert terminal.process.wait(timeout=120) == 0
     os.close(terminal.fd)
 
 
@@ -214,7 +214,7 @@ def test_the_prompt_with_prompt_toolkit(tmp_path):
     terminal.type("SELECT 20 + 23 AS answer;\r")
     terminal.until("│ +43 │")
     terminal.type("\\q\r")
-    assert terminal.process.wait(timeout=20) == 0
+    assert terminal.process.wait(timeout=120) == 0
     os.close(terminal.fd)
     kept = ["SELECT 20 +\n22 AS answer;", "SELECT '?';", "SELECT 20 + 23 AS answer;", "\\q"]
     assert history.load(str(terminal.history)) == kept
@@ -294,4 +294,4 @@ def test_history_is_that_of_prompt_toolkit(tmp_path):
 
 def test_the_package_does_not_import_the_shell():
     code = "import sys, chalet; print([name for name in sys.modules if 'shell' in name or name in ('argparse', 'readline')])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60).stdout == "[]\n"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300).stdout == "[]\n"

@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 
+import patience
 import pytest
 
 import chalet
@@ -76,6 +77,17 @@ def test_streams_do_not_hold_up_other_queries(db):
     first.cancel()
 
 
+def test_streams_that_nobody_reads_hold_no_workers(db):
+    """There are more of them than workers, and a query beside them still has one beside its own thread."""
+    db.query("SET max_threads = 2")
+    held = [db.send_query(ENDLESS) for _ in range(4 * max(os.cpu_count(), 2) + 2)]
+    assert all(stream.fetch().rows_read() > 0 for stream in held)
+    time.sleep(0.5)
+    patience.until(lambda: "workers: 2" in db.query("EXPLAIN ANALYZE SELECT sum(sipHash64(number)) FROM numbers(1000000)", "TSV").data())
+    for stream in held:
+        stream.close()
+
+
 def test_the_context_manager_cancels(db):
     with db.send_query(ENDLESS) as result:
         result.fetch()
@@ -98,9 +110,9 @@ def test_the_timeout_is_that_of_the_whole_query(db, sql):
         for _ in db.send_query(sql, timeout=0.3):
             pass
     assert caught.value.name == "TIMEOUT_EXCEEDED"
-    assert 0.3 <= time.monotonic() - begun < 3
+    assert 0.3 <= time.monotonic() - begun < 30
     # Rows that came in time are not lost.
-    stream = db.send_query("SELECT 1", timeout=5)
+    stream = db.send_query("SELECT 1", timeout=patience.LONG)
     assert [chunk.data() for chunk in stream] == ["1\n"]
     with pytest.raises(ValueError, match="timeout must be seconds"):
         db.send_query("SELECT 1", timeout=-1)
@@ -121,7 +133,7 @@ def test_memory_is_bounded():
         assert rows == 20_000_000
         print((peak() - before) // 1024)
     """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=600)
     assert run.returncode == 0, run.stderr
     # Megabytes; the result as a whole takes about 600.
     assert int(run.stdout) < 150
@@ -130,21 +142,7 @@ def test_memory_is_bounded():
 def test_a_forgotten_stream_ends(db):
     db.send_query(ENDLESS).fetch()
     gc.collect()
-    deadline = time.monotonic() + 5
-    while any("chalet-stream" in name for name in _threads()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any("chalet-stream" in name for name in _threads())
-
-
-def _threads():
-    found = []
-    for task in os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else []:
-        try:
-            with open(f"/proc/self/task/{task}/comm") as comm:
-                found.append(comm.read().strip())
-        except OSError:
-            pass
-    return found
+    patience.until(lambda: patience.threads("chalet-stream") == 0)
 
 
 def test_frames_and_tables(db):
@@ -200,16 +198,24 @@ def test_ctrl_c_while_a_fetch_waits():
     code = """
         import os, signal, threading, time, chalet
         db = chalet.connect()
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        start = time.perf_counter()
+        sent = []
+        def send():
+            # The time of the processor: how long it waits for one is not its own to say.
+            sent.append(time.process_time())
+            os.kill(os.getpid(), signal.SIGINT)
         try:
+            threading.Timer(0.3, send).start()
             db.send_query("SELECT sum(sipHash64(number)) FROM numbers(1000000000000)").fetch()
         except KeyboardInterrupt:
-            print(time.perf_counter() - start)
+            print(time.process_time() - sent[0])
     """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stderr
-    assert float(run.stdout) < 1.5
+
+    def took():
+        run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=patience.LONG)
+        assert run.returncode == 0, run.stderr
+        return float(run.stdout)
+
+    patience.in_time(1.2, took)
 
 
 @pytest.fixture
@@ -339,6 +345,16 @@ def test_progress(db, capsys):
     list(db.send_query("SELECT number FROM numbers(1000000)"))
     assert told[-1]["read_rows"] == 1_000_000
     told.clear()
+    # How often it is told is a setting.
+    db.query("SET interactive_delay = 1, max_block_size = 1000, max_threads = 1")
+    told.clear()
+    db.query("SELECT sum(sipHash64(number)) FROM numbers(20000)")
+    assert len(told) > 10
+    db.query("SET interactive_delay = 3600000000")
+    told.clear()
+    db.query("SELECT sum(sipHash64(number)) FROM numbers(20000)")
+    assert [one["is_over"] for one in told] == [True]
+    told.clear()
     db.set_progress_callback(None)
     db.query("SELECT 1")
     assert told == []
@@ -391,10 +407,12 @@ def test_what_is_shown_of_progress_is_gone_at_the_end(db, monkeypatch, capsys):
     from chalet import _progress
 
     monkeypatch.setattr(_progress, "_PATIENCE", 0.0)
+    # Between any two blocks.
+    db.query("SET interactive_delay = 1")
     db.set_progress_callback(_progress.display("err"))
-    db.query("SELECT sum(sipHash64(number)) FROM numbers(30000000)")
+    db.query("SELECT sum(sipHash64(number)) FROM numbers(3000000)")
     with pytest.raises(chalet.Error):
-        db.query("SELECT throwIf(sipHash64(number) % 30000001 = 5 OR number = 29999999) FROM numbers(30000000)")
+        db.query("SELECT throwIf(sipHash64(number) % 30000001 = 5 OR number = 2999999) FROM numbers(3000000)")
     shown = capsys.readouterr().err
     assert "% " in shown and shown.split("\r")[-1] == "" and shown.split("\r")[-2].strip() == ""
 
@@ -431,5 +449,5 @@ def test_the_interpreter_ends_while_queries_run():
         insert.append("1\\n")
         print("done")
     """
-    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=patience.LONG)
     assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr

@@ -157,13 +157,13 @@ for number, statement in enumerate(json.load(sys.stdin)):
     elapsed = time.monotonic() - began
     one = int(connection.query("SELECT 1").fetchone()[0])
     # Workers of a statement that was refused may still be letting go of what they had.
-    for _ in range(400 if outcome.startswith("241 ") else 0):
+    for _ in range(1200 if outcome.startswith("241 ") else 0):
         if resident() - start < 64 << 20:
             break
         time.sleep(0.05)
     print(json.dumps([number, round(elapsed, 2), one, resident() - start, outcome]), flush=True)
 # Pages that a query has freed are kept for the next one for some seconds.
-for _ in range(300):
+for _ in range(900):
     if resident() - start < 48 << 20:
         break
     time.sleep(0.1)
@@ -207,7 +207,7 @@ def test_asking_for_too_much_is_an_error(limit, folder):
         input=json.dumps(STATEMENTS),
         capture_output=True,
         text=True,
-        timeout=1800,
+        timeout=3600,
     )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     outcomes = [line for line in lines if isinstance(line, list)]
@@ -220,7 +220,8 @@ def test_asking_for_too_much_is_an_error(limit, folder):
     for number, elapsed, one, kept, outcome in outcomes:
         shown = f"{STATEMENTS[number]}: {outcome}"
         assert outcome == "answer" or int(outcome.split()[0]) in LIMITS, shown
-        assert one == 1 and elapsed < 60, f"{elapsed} s {shown}"
+        # Its time limit is 40 s.
+        assert one == 1 and elapsed < 120, f"{elapsed} s {shown}"
         # What an answer has freed is kept for the next query, for some seconds. A refused statement gives it all back, soon.
         assert kept < KEPT or not outcome.startswith("241 "), f"{kept >> 20} MiB kept by {shown}"
     assert lines[-1] < KEPT, f"{lines[-1] >> 20} MiB kept at the end"
@@ -257,4 +258,4 @@ for wrong in ("max_server_memory_usage=lots", "max_server_memory_usage_to_ram_ra
 
 
 def test_limit_of_the_process():
-    subprocess.run([sys.executable, "-c", OF_PROCESS], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", OF_PROCESS], check=True, timeout=300)

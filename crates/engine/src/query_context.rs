@@ -69,7 +69,8 @@ impl QueryContext {
         let user = state.memory.clone();
         user.set_limit(settings.number("max_memory_usage_for_user").unwrap_or(0));
         let control = QueryControl::new(settings.for_limits(), hook, Some(user));
-        let control = control.with_progress(options.on_progress.clone());
+        let period_us = settings.number("interactive_delay").unwrap_or(0);
+        let control = control.with_progress(options.on_progress.clone(), period_us);
         let control = Arc::new(control.with_killed(options.killed.clone().unwrap_or_default()));
         let functions = Arc::new(Context {
             time_zone: settings.time_zone()?,

@@ -16,11 +16,17 @@ fn insert_of_one_column_of_many() {
     let db = Database::default().session();
     let columns: Vec<String> = (0..N).map(|i| format!("c{i} UInt64")).collect();
     run(&db, &format!("CREATE TABLE t ({}) ENGINE = Memory", columns.join(", ")));
-    let since = Instant::now();
-    run(&db, "INSERT INTO t (c1) VALUES (1)");
-    run(&db, "INSERT INTO t (c2) SELECT 2");
-    let took = since.elapsed();
-    assert!(took < Duration::from_secs(3), "{took:?}");
+    // A machine that is busy with other things delays some attempts, a square delays all.
+    let insert = || {
+        run(&db, "TRUNCATE TABLE t");
+        let since = Instant::now();
+        run(&db, "INSERT INTO t (c1) VALUES (1)");
+        run(&db, "INSERT INTO t (c2) SELECT 2");
+        since.elapsed()
+    };
+    let late: Vec<Duration> =
+        (0..5).map_while(|_| Some(insert()).filter(|took| took.as_secs() >= 3)).collect();
+    assert!(late.len() < 5, "{late:?}");
     let last = N - 1;
     assert_eq!(
         run(&db, &format!("SELECT c0, c1, c2, c{last} FROM t ORDER BY c1")),

@@ -76,14 +76,14 @@ pub struct QueryControl {
     interrupt: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     last_interrupt_check: AtomicU64,
     on_progress: Option<OnProgress>,
+    /// Progress is told this often at most, in microseconds.
+    progress_period_us: u64,
     last_progress: AtomicU64,
     failure: Mutex<Option<Error>>,
 }
 
 /// The host's signals are looked at this often at most, in microseconds.
 const INTERRUPT_PERIOD_US: u64 = 10_000;
-/// Progress is told this often at most, in microseconds.
-const PROGRESS_PERIOD_US: u64 = 100_000;
 
 impl QueryControl {
     /// A control for one query. `interrupt`, asked on the calling thread alone, says whether the query is to stop. `user` is
@@ -111,14 +111,16 @@ impl QueryControl {
             interrupt,
             last_interrupt_check: AtomicU64::new(0),
             on_progress: None,
+            progress_period_us: 0,
             last_progress: AtomicU64::new(0),
             failure: Mutex::new(None),
         }
     }
 
-    /// The same, with a callback that progress is reported to.
-    pub fn with_progress(mut self, on_progress: Option<OnProgress>) -> Self {
+    /// The same, with a callback that progress is reported to, between blocks and not more often than after so many microseconds.
+    pub fn with_progress(mut self, on_progress: Option<OnProgress>, period_us: u64) -> Self {
         self.on_progress = on_progress;
+        self.progress_period_us = period_us;
         self
     }
 
@@ -247,7 +249,7 @@ impl QueryControl {
         }
         if self.on_progress.is_some() {
             let now = self.elapsed().as_micros() as u64;
-            if now.saturating_sub(self.last_progress.load(Relaxed)) >= PROGRESS_PERIOD_US {
+            if now.saturating_sub(self.last_progress.load(Relaxed)) >= self.progress_period_us {
                 self.last_progress.store(now, Relaxed);
                 self.tell_progress();
             }

@@ -1,9 +1,11 @@
-//! The workers of the process: started with the first query that can use them, shared by all queries.
+//! The workers of the process: started with the first query that can use them, shared by all queries. One that waits for somebody outside,
+//! a client that reads slowly, is not counted while it does: others are started in its place.
 
 use chalet_base::events;
 use chalet_base::forks::PerProcess;
 use chalet_memory::profile::{self, Kind};
 use chalet_memory::thread;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -23,6 +25,7 @@ struct Offer {
 #[derive(Default)]
 struct State {
     offers: VecDeque<Arc<Mutex<Offer>>>,
+    /// Without those that wait for somebody outside.
     threads: usize,
     idle: usize,
 }
@@ -140,7 +143,33 @@ fn max_threads() -> usize {
     chalet_base::cores().max(2) * 4
 }
 
+thread_local! {
+    /// This thread is a worker, and is counted.
+    static IS_COUNTED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what may wait for somebody outside of the process. Where this thread is a worker, another one may be started for its work meanwhile.
+pub fn waiting_outside<T>(wait: impl FnOnce() -> T) -> T {
+    /// Counts the worker again, also where it unwinds.
+    struct Back;
+
+    impl Drop for Back {
+        fn drop(&mut self) {
+            lock(&POOL.state).threads += 1;
+            IS_COUNTED.set(true);
+        }
+    }
+
+    if !IS_COUNTED.replace(false) {
+        return wait();
+    }
+    lock(&POOL.state).threads -= 1;
+    let _back = Back;
+    wait()
+}
+
 fn work() {
+    IS_COUNTED.set(true);
     let mut state = lock(&POOL.state);
     loop {
         let found = state.offers.iter().find_map(|offer| {
@@ -152,6 +181,12 @@ fn work() {
             })
         });
         let Some((offer, job, number)) = found else {
+            // Those that were waited for are back.
+            if state.threads > max_threads() {
+                state.threads -= 1;
+                state.idle -= 1;
+                return;
+            }
             state = POOL.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
             continue;
         };

@@ -5,7 +5,7 @@ use crate::connection::Connection;
 use crate::error::{InterfaceError, to_python};
 use chalet_base::{Error, Result, ensure, err, forks};
 use chalet_engine::FileAccess;
-use chalet_server::{Config, Password, ServerTls, User, Users};
+use chalet_server::{Config, Interval, Password, Quota, RESOURCES, ServerTls, User, Users};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::net::{IpAddr, SocketAddr};
@@ -52,16 +52,36 @@ pub struct Server {
     generation: u32,
 }
 
-/// Name, password, its SHA-256, `readonly`, folder of files.
-type GivenUser = (String, Option<String>, Option<String>, u8, Option<PathBuf>);
+/// Name, password, its SHA-256, `readonly`, folder of files, intervals of the quota: their seconds, and the most of what is counted.
+type GivenUser = (String, Option<String>, Option<String>, u8, Option<PathBuf>, Vec<GivenInterval>);
+type GivenInterval = (u64, Vec<(String, u64)>);
 
 fn user(given: GivenUser) -> Result<User> {
-    let (name, password, sha256, readonly, files) = given;
+    let (name, password, sha256, readonly, files, intervals) = given;
     let password = match (password, sha256) {
         (None, Some(digits)) => Password::of_sha256(&digits)?,
         (password, _) => Password::of_text(&password.unwrap_or_default()),
     };
-    Ok(User { name, password, readonly, files: file_access(files)? })
+    let quota = match intervals.is_empty() {
+        true => None,
+        false => {
+            let intervals = intervals.into_iter().map(interval).collect::<Result<_>>()?;
+            Some(Arc::new(Quota::new(&name, intervals)?))
+        }
+    };
+    Ok(User { name, password, readonly, files: file_access(files)?, quota })
+}
+
+fn interval((seconds, limits): GivenInterval) -> Result<Interval> {
+    let mut most = [None; RESOURCES.len()];
+    for (name, limit) in limits {
+        let at = RESOURCES.iter().position(|known| *known == name);
+        let at = at.ok_or_else(|| {
+            err!(BAD_ARGUMENTS, "A quota has no {name}; there are {}", RESOURCES.join(", "))
+        })?;
+        most[at] = Some(limit);
+    }
+    Ok(Interval { seconds, most })
 }
 
 /// The files of a folder; without one, none.

@@ -2,6 +2,7 @@
 //! thread, which runs the statements that come over it: a result is written as it is made, and waits where the client does.
 //!
 //! - [`users`]: who may come in, and what they may do
+//! - [`quotas`]: how much they may have of the server
 //! - [`queries`]: the statements that run, and how they are stopped
 //! - [`sessions`]: sessions that outlive a request
 //! - [`tally`]: what a statement has done so far
@@ -18,6 +19,7 @@ mod external;
 mod http;
 mod native;
 mod queries;
+mod quotas;
 mod server;
 mod sessions;
 mod shared;
@@ -26,5 +28,6 @@ mod tally;
 mod users;
 
 pub use chalet_client::ServerTls;
+pub use quotas::{Interval, Quota, RESOURCES};
 pub use server::{Config, Server};
 pub use users::{Password, User, Users};

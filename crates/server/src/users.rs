@@ -1,9 +1,11 @@
 //! Who may come in, and what they may do.
 
+use crate::quotas::Quota;
 use chalet_base::{Result, bail, ensure};
 use chalet_engine::{FileAccess, Identity};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// What a user has to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,12 +62,14 @@ pub struct User {
     pub readonly: u8,
     /// Files that their statements may name.
     pub files: FileAccess,
+    /// What they may have of the server, if that is limited.
+    pub quota: Option<Arc<Quota>>,
 }
 
 impl User {
     /// `default`, who needs no password and may do everything but read the files of the machine.
     pub fn default_user(files: FileAccess) -> User {
-        User { name: "default".into(), password: Password::None, readonly: 0, files }
+        User { name: "default".into(), password: Password::None, readonly: 0, files, quota: None }
     }
 
     pub(crate) fn identity(&self) -> Identity {

@@ -15,9 +15,13 @@ fn serve(run: impl FnOnce(TcpStream) + Send + 'static) -> (Options, JoinHandle<(
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let server = std::thread::spawn(move || run(listener.accept().unwrap().0));
-    let short = Duration::from_millis(300);
-    (Options { host: "127.0.0.1".into(), port, receive_timeout: short, ..Options::default() }, server)
+    (Options { host: "127.0.0.1".into(), port, receive_timeout: PATIENCE, ..Options::default() }, server)
 }
+
+/// How long who is not said to be silent may take on a machine that does other things.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// And who is.
+const SHORT: Duration = Duration::from_millis(300);
 
 fn drain(mut client: TcpStream) {
     let mut bytes = Vec::new();
@@ -49,17 +53,19 @@ fn a_query_over_a_socket() {
 #[test]
 fn a_server_that_says_nothing_is_given_up() {
     let (options, server) = serve(drain);
+    let options = Options { receive_timeout: SHORT, ..options };
     let started = Instant::now();
     let error = Connection::open(&options, None).map(drop).unwrap_err();
     assert_eq!(error.code().number, 209, "{error}");
     assert!(error.message().contains(&options.peer()));
-    assert!(started.elapsed() < Duration::from_secs(2));
+    assert!(started.elapsed() < PATIENCE);
     server.join().unwrap();
 }
 
 #[test]
 fn nobody_listens() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // One that no test takes.
+    let port = 1;
     let options = Options { host: "127.0.0.1".into(), port, ..Options::default() };
     let error = Connection::open(&options, None).map(drop).unwrap_err();
     assert_eq!(
@@ -94,14 +100,14 @@ fn a_server_that_takes_no_rows_is_given_up() {
         // It reads nothing.
         let _ = until.recv();
     });
-    let options = Options { send_timeout: Duration::from_millis(300), compression: None, ..options };
+    let options = Options { send_timeout: SHORT, receive_timeout: SHORT, compression: None, ..options };
     let mut connection = Connection::open(&options, None).unwrap();
     let started = Instant::now();
     let sent = connection.send(&Request::new("x".repeat(64 << 20)));
     let error = sent.unwrap_err();
     assert_eq!(error.code().number, 209, "{error}");
     drop(connection);
-    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    assert!(started.elapsed() < PATIENCE, "{:?}", started.elapsed());
     drop(done);
     server.join().unwrap();
 }
@@ -120,7 +126,7 @@ fn a_query_is_stopped_while_the_server_thinks() {
         true => Err(err!(QUERY_WAS_CANCELLED, "Query was cancelled")),
         false => Ok(()),
     });
-    let options = Options { receive_timeout: Duration::from_secs(60), ..options };
+    let options = Options { receive_timeout: 10 * PATIENCE, ..options };
     let mut connection = Connection::open(&options, Some(watch)).unwrap();
     connection.send(&Request::new("SELECT sleep(3)")).unwrap();
     let stopper = std::thread::spawn(move || {
@@ -130,7 +136,7 @@ fn a_query_is_stopped_while_the_server_thinks() {
     let started = Instant::now();
     let error = connection.receive_end().unwrap_err();
     assert_eq!(error.code().name, "QUERY_WAS_CANCELLED");
-    assert!(started.elapsed() < Duration::from_millis(400));
+    assert!(started.elapsed() < PATIENCE);
     stopper.join().unwrap();
     connection.cancel();
     server.join().unwrap();

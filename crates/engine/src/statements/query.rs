@@ -11,6 +11,7 @@ use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, err};
 use chalet_binder::{BoundQuery, bind_query};
 use chalet_columns::Block;
+use chalet_exec::pool;
 use chalet_formats::output::{Memory, Sink};
 use chalet_formats::{Compression, Statistics};
 use chalet_plan::{FromEnd, Limit, Plan, RowParts};
@@ -138,7 +139,9 @@ pub(crate) fn stream(
         if let Some(extremes) = extremes {
             extremes.add(&block);
         }
-        consumer(StreamPart::Block(detached(block, replacement_scan.as_deref())))
+        let part = StreamPart::Block(detached(block, replacement_scan.as_deref()));
+        // Who wants the rows may be slow.
+        pool::waiting_outside(|| consumer(part))
     });
     let result = chalet_exec::execute(&plan, on_block, &ctx.exec)?;
     let (consumer, extremes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);

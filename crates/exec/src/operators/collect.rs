@@ -3,6 +3,7 @@
 use crate::ExecContext;
 use crate::control::{Overflow, QueryControl};
 use crate::pipeline::{Flow, Position, Sink, SinkWorker};
+use crate::pool::waiting_outside;
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_memory::Reservation;
@@ -11,7 +12,7 @@ use chalet_storage::{Scan, ScanRequest};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// What receives the blocks.
 pub type Consumer = Box<dyn FnMut(Block) -> Result<()> + Send>;
@@ -80,8 +81,15 @@ impl Collect {
 }
 
 impl Shared {
+    /// Whoever has it may be waiting for a client that reads slowly.
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                waiting_outside(|| self.state.lock().unwrap_or_else(PoisonError::into_inner))
+            }
+        }
     }
 }
 

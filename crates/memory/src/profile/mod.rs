@@ -533,9 +533,12 @@ mod tests {
             let _sampler = profile.sample(sampler::Periods { real_ns: 1_000_000, cpu_ns: 1_000_000 });
             let _entered = profile.enter(&[]);
             let _operator = enter(Kind::Operator, "Filter", 2);
+            // Until the sampler has had its turn, which may take a while on a busy machine.
             let began = Instant::now();
-            while began.elapsed() < Duration::from_millis(200) {
-                std::hint::spin_loop();
+            while began.elapsed() < Duration::from_secs(60)
+                && (began.elapsed() < Duration::from_millis(200) || profile.report().samples.is_empty())
+            {
+                (0..100_000).for_each(|_| std::hint::spin_loop());
             }
         }
         let report = profile.report();

@@ -8,6 +8,7 @@ use super::result::ResultBody;
 use super::url;
 use crate::external::ExternalTables;
 use crate::queries::interrupt;
+use crate::quotas::Charge;
 use crate::sessions::{DEFAULT_TIMEOUT, Lease, Wanted};
 use crate::shared::{Shared, check_settings, use_database};
 use crate::statement::{cannot_read, split};
@@ -20,6 +21,7 @@ use chalet_engine::{InsertData, RunOptions};
 use chalet_formats::Compression;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Parameters of a request that are no settings.
@@ -59,7 +61,10 @@ pub fn run(request: &Request, body: RequestBody, socket: &Stream, shared: &Share
     response.set("X-ClickHouse-Server-Display-Name", &shared.display_name);
     let answer = Body::new(response);
     let mut result = None;
-    let done = answered(request, body, socket, shared, &answer, &mut result);
+    let done = user(request, shared).and_then(|user| {
+        let charge = Charge::begin(user.quota.as_ref())?;
+        charge.end(answered(request, body, socket, shared, &answer, &mut result, (&user, &charge)))
+    });
     // Whoever has the answer may use the session again: it is given back by now.
     let sent = match (done, result) {
         (Ok(()), _) => answer.response().finish(),
@@ -117,8 +122,8 @@ fn answered(
     shared: &Shared,
     answer: &Body,
     result: &mut Option<ResultBody>,
+    (user, charge): (&User, &Charge),
 ) -> Result<()> {
-    let user = user(request, shared)?;
     let query_id = request.parameter("query_id").or(request.header("x-clickhouse-query-id"));
     let running = shared.queries.begin(query_id.map(str::to_owned))?;
     let tally = Arc::new(Tally::begin());
@@ -151,14 +156,14 @@ fn answered(
         with_fields = [parameters, &parts.fields].concat();
         parameters = &with_fields;
     }
-    let lease = leased(request, &user, shared)?;
+    let lease = leased(request, user, shared)?;
     let session = match &lease {
         Some(lease) => lease.session.clone(),
-        None => Arc::new(shared.session(&user)?),
+        None => Arc::new(shared.session(user)?),
     };
     let database = request.parameter("database").or(request.header("x-clickhouse-database"));
     use_database(&session, database.unwrap_or_default())?;
-    let settings = settings(request, parameters, &user, &about_tables)?;
+    let settings = settings(request, parameters, user, &about_tables)?;
     let mut tables = ExternalTables::new(&session);
     parts.make(&mut tables, parameters)?;
     let find =
@@ -176,16 +181,22 @@ fn answered(
     let tag: String = shared.queries.make_id().replace('-', "")[..16].to_owned();
     answer.response().set("X-ClickHouse-Exception-Tag", &tag);
     let default_format = default_format.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_FORMAT);
-    let result = result.insert(ResultBody::new(request, answer, &tally, default_format, !turned_off, tag)?);
+    let result =
+        result.insert(ResultBody::new(request, answer, &tally, charge, default_format, !turned_off, tag)?);
     let client = socket.try_clone().map_err(cannot_read)?;
-    let told = tally.clone();
+    let (told, spent, refused) = (tally.clone(), charge.clone(), running.is_cancelled.clone());
     let options = RunOptions {
         params: params(parameters),
         settings,
         query_id: Some(running.id.clone()),
         interrupt: Some(interrupt(&running, client)),
         killed: Some(running.is_cancelled.clone()),
-        on_progress: Some(Arc::new(move |progress| told.on_progress(&progress))),
+        on_progress: Some(Arc::new(move |progress| {
+            told.on_progress(&progress);
+            if !spent.on_progress(&progress) {
+                refused.store(true, Relaxed);
+            }
+        })),
         ..RunOptions::default()
     };
     let data = statement.data.map(InsertData::Bytes);

@@ -2,6 +2,7 @@
 
 use super::request::Request;
 use super::response::Body;
+use crate::quotas::Charge;
 use crate::tally::Tally;
 use chalet_base::{Error, Result, err};
 use chalet_client::Method;
@@ -33,6 +34,7 @@ pub struct ResultBody {
     state: Arc<Mutex<State>>,
     body: Body,
     tally: Arc<Tally>,
+    charge: Charge,
 }
 
 struct State {
@@ -50,6 +52,7 @@ impl ResultBody {
         request: &Request,
         body: &Body,
         tally: &Arc<Tally>,
+        charge: &Charge,
         default_format: &str,
         compresses: bool,
         tag: String,
@@ -71,7 +74,8 @@ impl ResultBody {
             native_revision: native_revision.unwrap_or(0),
             tag,
         };
-        Ok(ResultBody { state: Arc::new(Mutex::new(state)), body: body.clone(), tally: tally.clone() })
+        let (body, tally, charge) = (body.clone(), tally.clone(), charge.clone());
+        Ok(ResultBody { state: Arc::new(Mutex::new(state)), body, tally, charge })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -117,8 +121,9 @@ impl ResultBody {
                 drop(state);
                 let written = match &part {
                     StreamPart::Block(block) => {
-                        self.tally.add_result(block.n_rows() as u64, block.memory() as u64);
-                        writer.write(block)
+                        let (rows, bytes) = (block.n_rows() as u64, block.memory() as u64);
+                        self.tally.add_result(rows, bytes);
+                        self.charge.add_result(rows, bytes).and_then(|()| writer.write(block))
                     }
                     StreamPart::Totals(block) => writer.totals(block),
                     StreamPart::Extremes(block) => writer.extremes(block),

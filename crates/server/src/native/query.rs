@@ -3,6 +3,7 @@
 use super::profile_events::inserted;
 use super::wire::{SharedWire, Wire, no_rows};
 use crate::external::{ExternalTables, given};
+use crate::quotas::Charge;
 use crate::shared::{Shared, check_settings};
 use crate::statement::{cannot_read, split};
 use crate::users::User;
@@ -31,6 +32,20 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
     });
     // They follow also where the query will not run.
     let tables = receive_tables(wire, session)?;
+    let charge = Charge::begin(user.quota.as_ref())?;
+    charge.end(charged(query, tables, wire, user, session, shared, &charge))
+}
+
+/// Runs a query that was let in.
+fn charged(
+    query: Query,
+    tables: ExternalTables<'_>,
+    wire: &SharedWire,
+    user: &User,
+    session: &Session,
+    shared: &Shared,
+    charge: &Charge,
+) -> Result<()> {
     let running = shared.queries.begin(Some(query.id))?;
     let settings = settings(query.settings, user)?;
     let told = Arc::new(Mutex::new(Told::default()));
@@ -42,6 +57,7 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
     };
     let (is_cancelled, stopped, on_progress) =
         (running.is_cancelled.clone(), wire.clone(), (wire.clone(), told.clone()));
+    let (spent, refused) = (charge.clone(), running.is_cancelled.clone());
     let options = RunOptions {
         params: query.parameters.into_iter().map(|param| (param.name, unquoted(&param.value))).collect(),
         settings,
@@ -49,6 +65,9 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
         interrupt: Some(Arc::new(move || is_cancelled.load(Relaxed) || stopped.has_stopped())),
         killed: Some(running.is_cancelled.clone()),
         on_progress: Some(Arc::new(move |progress| {
+            if !spent.on_progress(&progress) {
+                refused.store(true, Relaxed);
+            }
             let (wire, told) = &on_progress;
             // As the kernel: of the rows that clients send they are told block by block.
             if takes {
@@ -65,7 +84,7 @@ pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shar
     let counted = Arc::new(Mutex::new(Profile::default()));
     // A client that reads nothing keeps neither the server from its end nor KILL from the query.
     wire.lock().channel.set_watch(Some(running.watch()));
-    let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted));
+    let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted, charge));
     wire.lock().channel.set_watch(None);
     let summary = summary?;
     drop(tables);
@@ -192,8 +211,8 @@ fn in_order(rows: Rows, wanted: &[(String, DataType)]) -> Result<Rows> {
 }
 
 /// What sends the rows of the query.
-fn consumer(wire: &SharedWire, counted: &Arc<Mutex<Profile>>) -> StreamConsumer {
-    let (wire, counted) = (wire.clone(), counted.clone());
+fn consumer(wire: &SharedWire, counted: &Arc<Mutex<Profile>>, charge: &Charge) -> StreamConsumer {
+    let (wire, counted, charge) = (wire.clone(), counted.clone(), charge.clone());
     let mut schema = Schema::new();
     Box::new(move |part| {
         let packet = match part {
@@ -204,6 +223,7 @@ fn consumer(wire: &SharedWire, counted: &Arc<Mutex<Profile>>) -> StreamConsumer 
                 Packet::Data(Rows { schema: schema.clone(), block })
             }
             StreamPart::Block(block) => {
+                charge.add_result(block.n_rows() as u64, block.memory() as u64)?;
                 let mut counted = counted.lock().unwrap_or_else(PoisonError::into_inner);
                 counted.rows += block.n_rows() as u64;
                 counted.bytes += block.memory() as u64;

@@ -212,12 +212,12 @@ fn a_client_that_hangs_up_stops_its_statement() {
     let running = || Client::of(&server).get("/metrics").text().contains("ClickHouseMetrics_Query 1\n");
     let since = Instant::now();
     while !running() {
-        assert!(since.elapsed() < Duration::from_secs(20));
+        assert!(since.elapsed() < LONG);
     }
     client.socket().shutdown(Shutdown::Both).unwrap();
     let since = Instant::now();
     while running() {
-        assert!(since.elapsed() < Duration::from_secs(20));
+        assert!(since.elapsed() < LONG);
     }
 }
 
@@ -230,11 +230,11 @@ fn the_end_of_the_server_stops_statements() {
     busy.send(b"GET /?query=SELECT+count()+FROM+numbers(1000000000000)+WHERE+sipHash64(number)=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let since = Instant::now();
     while !idle.get("/metrics").text().contains("ClickHouseMetrics_Query 1\n") {
-        assert!(since.elapsed() < Duration::from_secs(20));
+        assert!(since.elapsed() < LONG);
     }
     let since = Instant::now();
     server.stop();
-    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    assert!(since.elapsed() < LONG, "{:?}", since.elapsed());
     assert_eq!(busy.answer().header("X-ClickHouse-Exception-Code"), "394");
     let mut rest = Vec::new();
     idle.socket().read_to_end(&mut rest).unwrap();
@@ -286,12 +286,15 @@ fn unread(server: &Server) -> Client {
     client
 }
 
+/// After so long somebody waits for what does not happen: a client that reads nothing is given up after 300 s, and what is endless takes hours.
+const LONG: Duration = Duration::from_secs(60);
+
 /// Waits until so many statements run.
 fn wait_for(server: &Server, n: usize) {
     let line = format!("ClickHouseMetrics_Query {n}\n");
     let since = Instant::now();
     while !Client::of(server).get("/metrics").text().contains(&line) {
-        assert!(since.elapsed() < Duration::from_secs(4));
+        assert!(since.elapsed() < LONG);
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -315,7 +318,7 @@ fn a_client_that_reads_nothing_keeps_neither_the_server_nor_kill() {
     let _client = unread(&server);
     let since = Instant::now();
     server.stop();
-    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    assert!(since.elapsed() < LONG, "{:?}", since.elapsed());
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod http;
 mod http_client;
 mod native;
 mod sessions;
+mod slow_readers;
 mod tls;
 mod users;
 

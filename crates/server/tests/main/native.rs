@@ -167,6 +167,7 @@ fn passwords() {
         password: Password::of_text(password),
         readonly: 1,
         files: FileAccess::Nothing,
+        quota: None,
     };
     let server = served_to(&Database::default(), vec![user("default", ""), user("a", "secret")]);
     let as_user = |user: &str, password: &str| {
@@ -186,12 +187,15 @@ const ENDLESS: &str = "SELECT count() FROM numbers(1000000000000) WHERE sipHash6
 /// Sends rows for as long as somebody reads them.
 const UNREAD: &str = "SELECT number FROM numbers(1000000000000)";
 
+/// After so long somebody waits for what does not happen: a client that reads nothing is given up after 300 s, and what is endless takes hours.
+const LONG: Duration = Duration::from_secs(60);
+
 /// Waits until so many statements run.
 fn wait_for(server: &Server, n: usize) {
     let since = Instant::now();
     let line = format!("ClickHouseMetrics_Query {n}\n");
     while !crate::http_client::Client::of(server).get("/metrics").text().contains(&line) {
-        assert!(since.elapsed() < Duration::from_secs(20));
+        assert!(since.elapsed() < LONG);
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -230,7 +234,7 @@ fn a_client_that_reads_nothing_does_not_keep_its_query_from_being_killed() {
     let since = Instant::now();
     let mut other = connect(&server);
     asked(&mut other, &Request::new("KILL QUERY WHERE query_id = 'unread' SYNC")).unwrap();
-    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    assert!(since.elapsed() < LONG, "{:?}", since.elapsed());
     wait_for(&server, 0);
 }
 
@@ -243,7 +247,7 @@ fn a_client_that_reads_nothing_does_not_keep_the_server_from_its_end() {
     std::thread::sleep(Duration::from_millis(300));
     let since = Instant::now();
     server.stop();
-    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    assert!(since.elapsed() < LONG, "{:?}", since.elapsed());
 }
 
 #[test]
@@ -255,7 +259,7 @@ fn the_end_of_the_server_stops_queries() {
     wait_for(&server, 1);
     let since = Instant::now();
     server.stop();
-    assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
+    assert!(since.elapsed() < LONG, "{:?}", since.elapsed());
     assert_eq!(busy.receive_end().unwrap_err().code().number, 394);
     assert!(idle.ping().is_err());
 }

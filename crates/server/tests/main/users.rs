@@ -12,6 +12,7 @@ fn users() -> Vec<User> {
         password: Password::of_text(password),
         readonly,
         files: FileAccess::Nothing,
+        quota: None,
     };
     vec![user("default", "secret", 0), user("reader", "pw", 1), user("analyst", "", 2)]
 }
