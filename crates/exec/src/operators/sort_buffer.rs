@@ -27,7 +27,8 @@ pub struct Keys {
 }
 
 impl Keys {
-    fn new(keys: RowKeys) -> Keys {
+    /// The keys of the rows of a block.
+    pub fn new(keys: RowKeys) -> Keys {
         let width = keys.bytes.len() / keys.len().max(1);
         let is_fixed = keys.offsets.iter().enumerate().all(|(row, &offset)| offset == row * width);
         let RowKeys { bytes, offsets } = keys;

@@ -5,6 +5,8 @@ use super::merge_scan::{self, MergeScan};
 use super::{Place, Purpose, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
+use crate::operators::key_prefix::{Entry, KeySpread, entry, place};
+use crate::operators::sort_buffer::Keys;
 use chalet_base::{Result, bisect, events};
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
@@ -83,6 +85,8 @@ pub struct RunSizes {
 const PIECES: std::ops::RangeInclusive<usize> = (64 << 10)..=(1 << 20);
 /// Runs that are merged at a time, whatever memory there is.
 const FAN_INS: std::ops::RangeInclusive<usize> = 8..=256;
+/// Where a block lacks so small a part of its rows, it is not worth another search among the runs.
+const FEW_LEFT: usize = 8;
 /// Rows that are left out between two questions whether to stop.
 const ROWS_AT_ONCE: usize = 1 << 16;
 /// Bytes of a block that a merge puts out, about; fewer where rows are few.
@@ -155,22 +159,26 @@ impl RunWriter {
 struct Cursor {
     run: Run,
     next_piece: usize,
-    keys: RowKeys,
-    row: usize,
+    keys: Keys,
+    /// How the keys differ.
+    spread: KeySpread,
+    /// Rows of the piece that are not out yet.
+    rows: Range<usize>,
     /// The number of its block among the blocks of the merge.
     block: u32,
     /// Bytes of a row of the block, about.
     row_bytes: usize,
 }
 
-/// Merges runs block by block. Holds a piece of each run.
+/// Merges runs block by block: of the rows that are read it takes those up to a key that all runs have been read to, and sorts them
+/// by numbers that are made of their keys. That touches a row less often than a heap of the runs does. Holds a piece of each run.
 pub struct Merge {
+    /// Those that have rows.
     cursors: Vec<Cursor>,
-    /// Numbers of cursors that have rows: a heap, the one with the least key on top.
-    heap: Vec<u32>,
     /// Blocks that rows of the next output are of.
     blocks: Vec<Block>,
     rows: Vec<BlockRow>,
+    entries: Vec<Entry>,
     /// The key behind the last.
     until: Option<Vec<u8>>,
     /// Do rows come out without the columns that are the keys' own?
@@ -181,48 +189,36 @@ impl Merge {
     /// Opens runs, which are not too many to be read at a time, for their rows whose keys are in a range: `from` is the first key,
     /// `until` is behind the last. With `takes_off` they come out without the columns that are the keys' own.
     pub(super) fn open(runs: &[Run], from: &[u8], until: Option<Vec<u8>>, takes_off: bool) -> Result<Merge> {
-        let (cursors, heap, blocks, rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut merge = Merge { cursors, heap, blocks, rows, until, takes_off };
+        let (cursors, blocks, rows, entries) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut merge = Merge { cursors, blocks, rows, entries, until, takes_off };
         for run in runs {
             let mut cursor = run.cursor(run.piece_of(from));
-            let mut first = cursor.load(takes_off)?;
-            while first.is_some() {
-                cursor.row = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < from);
-                if cursor.row < cursor.keys.len() {
-                    break;
-                }
-                first = cursor.load(takes_off)?;
-            }
-            if let Some(block) = first {
-                cursor.block = merge.blocks.len() as u32;
-                merge.blocks.push(block);
-                merge.heap.push(merge.cursors.len() as u32);
+            if merge.load(&mut cursor, from)? {
                 merge.cursors.push(cursor);
             }
-        }
-        for at in (0..merge.heap.len() / 2).rev() {
-            merge.sift_down(at);
         }
         Ok(merge)
     }
 
+    /// Reads the next piece of a run that has rows from the key `from` on; false where no such row is in the range of keys.
+    fn load(&mut self, cursor: &mut Cursor, from: &[u8]) -> Result<bool> {
+        loop {
+            let Some(block) = cursor.load(self.takes_off)? else { return Ok(false) };
+            cursor.rows.start = cursor.rows_before(from);
+            if let Some(until) = &self.until {
+                cursor.rows.end = cursor.rows_before(until).max(cursor.rows.start);
+            }
+            if !cursor.rows.is_empty() {
+                cursor.block = self.blocks.len() as u32;
+                self.blocks.push(block);
+                return Ok(true);
+            }
+        }
+    }
+
     /// The next rows, at most so many; none when all are out.
     pub(super) fn next(&mut self, max_rows: usize) -> Result<Option<Block>> {
-        self.rows.clear();
-        let mut bytes = 0;
-        while let Some(&top) = self.heap.first() {
-            let cursor = &mut self.cursors[top as usize];
-            if self.rows.len() >= max_rows || bytes >= MOST_BYTES {
-                break;
-            }
-            if self.until.as_ref().is_some_and(|until| cursor.keys.get(cursor.row) >= &until[..]) {
-                self.heap.clear();
-                break;
-            }
-            self.rows.push(BlockRow { block: cursor.block, row: cursor.row as u32 });
-            bytes += cursor.row_bytes;
-            self.advance()?;
-        }
+        self.select(max_rows)?;
         if self.rows.is_empty() {
             return Ok(None);
         }
@@ -231,36 +227,92 @@ impl Merge {
         Ok(Some(out))
     }
 
-    /// Goes on to the next row.
-    fn advance(&mut self) -> Result<()> {
-        let Some(&top) = self.heap.first() else { return Ok(()) };
-        let cursor = &mut self.cursors[top as usize];
-        cursor.row += 1;
-        if cursor.row == cursor.keys.len() {
-            match cursor.load(self.takes_off)? {
-                Some(block) => {
-                    cursor.block = self.blocks.len() as u32;
-                    self.blocks.push(block);
-                }
-                None => {
-                    self.heap.swap_remove(0);
-                }
-            }
+    /// Leaves out the next rows. `check` is called now and then and may end the work.
+    pub(super) fn skip(&mut self, n_rows: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        let mut left = n_rows;
+        while left > 0 && !self.cursors.is_empty() {
+            self.select(left.min(ROWS_AT_ONCE))?;
+            left -= self.rows.len();
+            check()?;
+            self.drop_read();
         }
-        self.sift_down(0);
         Ok(())
     }
 
-    /// Leaves out the next rows. `check` is called now and then and may end the work.
-    pub(super) fn skip(&mut self, n_rows: usize, check: &dyn Fn() -> Result<()>) -> Result<()> {
-        for row in 0..n_rows {
-            if self.heap.is_empty() {
+    /// Finds the next rows, at most so many, and some where there are any.
+    fn select(&mut self, max_rows: usize) -> Result<()> {
+        self.rows.clear();
+        let mut bytes = 0;
+        while !self.cursors.is_empty() {
+            let row_bytes = self.cursors.iter().map(|cursor| cursor.row_bytes).max().unwrap_or(1).max(1);
+            let fitting = MOST_BYTES.saturating_sub(bytes) / row_bytes;
+            let mut left = (max_rows - self.rows.len()).min(fitting);
+            if self.rows.is_empty() {
+                // Also where one has more bytes than that.
+                left = left.max(1);
+            } else if left <= self.rows.len() / FEW_LEFT {
                 break;
             }
-            self.advance()?;
-            if row % ROWS_AT_ONCE == 0 {
-                check()?;
-                self.drop_read();
+            let taken = self.select_some(left / self.cursors.len())?;
+            bytes += taken * row_bytes;
+        }
+        Ok(())
+    }
+
+    /// Finds the next rows, of no run more than `most`; where that is nothing, one row. Says how many.
+    fn select_some(&mut self, most: usize) -> Result<usize> {
+        let last = |cursor: &Cursor| cursor.rows.end.min(cursor.rows.start + most.max(1)) - 1;
+        let keys = self.cursors.iter().map(|cursor| cursor.keys.get(last(cursor)));
+        let Some(bound) = keys.min().map(<[u8]>::to_vec) else { return Ok(0) };
+        let first = self.rows.len();
+        let (mut n_runs, mut spread) = (0, KeySpread::default());
+        for cursor in &self.cursors {
+            if cursor.keys.get(cursor.rows.start) <= &bound[..] {
+                (n_runs, spread) = (n_runs + 1, merged_spread(spread, &cursor.spread));
+            }
+        }
+        let packing = spread.packing();
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.clear();
+        for (number, cursor) in self.cursors.iter_mut().enumerate() {
+            let within = cursor.rows.start..last(cursor) + 1;
+            let end = bisect::partition_point(within, |row| cursor.keys.get(row) <= &bound[..]);
+            let rows = cursor.rows.start..end;
+            cursor.rows.start = end;
+            if n_runs == 1 {
+                let block = cursor.block;
+                self.rows.extend(rows.map(|row| BlockRow { block, row: row as u32 }));
+            } else {
+                let keys = &cursor.keys;
+                entries.extend(rows.map(|row| entry(keys.prefix(row, &packing), number as u32, row as u32)));
+            }
+        }
+        let cursors = &self.cursors;
+        let key = |entry: Entry| {
+            let (number, row) = place(entry);
+            cursors[number as usize].keys.get(row as usize)
+        };
+        packing.sort(&mut entries, false, &key, &|| Ok(()))?;
+        self.rows.extend(entries.iter().map(|&entry| {
+            let (number, row) = place(entry);
+            BlockRow { block: cursors[number as usize].block, row }
+        }));
+        self.entries = entries;
+        self.load_read()?;
+        Ok(self.rows.len() - first)
+    }
+
+    /// Reads on in runs of which all rows that were read have been selected.
+    fn load_read(&mut self) -> Result<()> {
+        let mut at = 0;
+        while at < self.cursors.len() {
+            if !self.cursors[at].rows.is_empty() {
+                at += 1;
+                continue;
+            }
+            let mut cursor = self.cursors.swap_remove(at);
+            if self.load(&mut cursor, &[])? {
+                self.cursors.push(cursor);
             }
         }
         Ok(())
@@ -269,38 +321,23 @@ impl Merge {
     /// Lets go of blocks of which all rows are out.
     fn drop_read(&mut self) {
         let mut blocks = std::mem::take(&mut self.blocks);
-        for &number in &self.heap {
-            let cursor = &mut self.cursors[number as usize];
+        for cursor in &mut self.cursors {
             self.blocks.push(std::mem::take(&mut blocks[cursor.block as usize]));
             cursor.block = self.blocks.len() as u32 - 1;
         }
     }
+}
 
-    fn sift_down(&mut self, mut at: usize) {
-        let key = |number: u32| {
-            let cursor = &self.cursors[number as usize];
-            cursor.keys.get(cursor.row)
-        };
-        let heap = &mut self.heap;
-        loop {
-            let mut least = at;
-            for child in [2 * at + 1, 2 * at + 2] {
-                if child < heap.len() && key(heap[child]) < key(heap[least]) {
-                    least = child;
-                }
-            }
-            if least == at {
-                return;
-            }
-            heap.swap(at, least);
-            at = least;
-        }
-    }
+/// How the keys of both differ.
+fn merged_spread(mut spread: KeySpread, other: &KeySpread) -> KeySpread {
+    spread.merge(other);
+    spread
 }
 
 impl Run {
     fn cursor(&self, next_piece: usize) -> Cursor {
-        Cursor { run: self.clone(), next_piece, keys: RowKeys::default(), row: 0, block: 0, row_bytes: 0 }
+        let (keys, spread) = (Keys::default(), KeySpread::default());
+        Cursor { run: self.clone(), next_piece, keys, spread, rows: 0..0, block: 0, row_bytes: 0 }
     }
 
     /// The piece that a key is in, if the run has it: the last one that begins before.
@@ -318,23 +355,31 @@ impl Run {
         let piece = self.piece_of(key);
         let mut cursor = self.cursor(piece);
         cursor.load(true)?;
-        let of_piece = bisect::partition_point(0..cursor.keys.len(), |row| cursor.keys.get(row) < key);
-        Ok(self.pieces[..piece].iter().map(|piece| piece.n_rows).sum::<usize>() + of_piece)
+        let before: usize = self.pieces[..piece].iter().map(|piece| piece.n_rows).sum();
+        Ok(before + cursor.rows_before(key))
     }
 }
 
 impl Cursor {
+    /// How many rows of the piece, from the first that is not out on, and those before it, are before a key.
+    fn rows_before(&self, key: &[u8]) -> usize {
+        bisect::partition_point(self.rows.clone(), |row| self.keys.get(row) < key)
+    }
+
     /// Reads the next piece; none when there is no more.
     fn load(&mut self, takes_off: bool) -> Result<Option<Block>> {
         let Some(Piece { place, .. }) = self.run.pieces.get(self.next_piece) else {
-            self.keys = RowKeys::default();
+            (self.keys, self.rows) = (Keys::default(), 0..0);
             return Ok(None);
         };
         self.next_piece += 1;
         let block = read_block(&mut &self.run.file.read(place)?[..])?;
         let keys = &self.run.keys;
-        self.keys = keys.of(&block, keys.columns.len());
-        self.row = 0;
+        let of_rows = keys.of(&block, keys.columns.len());
+        self.spread = KeySpread::default();
+        self.spread.add(&of_rows);
+        self.keys = Keys::new(of_rows);
+        self.rows = 0..block.n_rows();
         self.row_bytes = place.bytes() / block.n_rows().max(1);
         Ok(Some(if takes_off { keys.without_own(block) } else { block }))
     }

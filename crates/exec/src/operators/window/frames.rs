@@ -93,20 +93,23 @@ impl Frames<'_> {
         (preceding, is_start): (bool, bool),
         out: &mut Vec<usize>,
     ) -> Result<()> {
+        let mut from = partition.rows.start;
         for peers in partition.peers {
-            let bound = self.range(partition, peers, distance, distance_type, preceding, is_start)?;
+            let bound = self.range(partition, peers, from, (distance, distance_type), preceding, is_start)?;
+            // Bounds ascend as the rows do; those of NULLs are where the NULLs are.
+            from = bound;
             out.resize(out.len() + peers.len(), bound);
         }
         Ok(())
     }
 
-    /// RANGE with a distance: the first row that is not before the bound, or the first that is behind it.
+    /// RANGE with a distance: the first row that is not before the bound, or the first that is behind it; none before `from` is.
     fn range(
         &self,
         partition: &Partition,
         peers: &Range<usize>,
-        distance: &Value,
-        distance_type: &DataType,
+        from: usize,
+        (distance, distance_type): (&Value, &DataType),
         preceding: bool,
         is_start: bool,
     ) -> Result<usize> {
@@ -127,11 +130,18 @@ impl Frames<'_> {
             let by_value = values.value(other).compare(&limit);
             if order.descending { by_value.reverse() } else { by_value }
         };
-        Ok(partition_point(partition.rows.clone(), |other| match side(other) {
+        let is_before = |other: usize| match side(other) {
             Ordering::Less => true,
             Ordering::Equal => !is_start,
             Ordering::Greater => false,
-        }))
+        };
+        // It mostly is near.
+        let (mut known, mut step) = (from, 1);
+        while known + step <= partition.rows.end && is_before(known + step - 1) {
+            known += step;
+            step *= 2;
+        }
+        Ok(partition_point(known..partition.rows.end.min(known + step), is_before))
     }
 }
 

@@ -2,6 +2,7 @@
 //! over from those before and from some rows around it.
 
 use super::frames::Frames;
+use super::neighbours::equal_neighbours;
 use super::running::{FramedRows, growing};
 use super::{BYTES_A_ROW, Call, Window};
 use crate::control::QueryControl;
@@ -10,7 +11,9 @@ use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::{PartOf, Partitions, Peers, Reach, States, WindowFunction};
 use chalet_memory::Reservation;
 use chalet_plan::{FrameBound, FrameSpec, FrameUnit, WindowImpl};
+use std::cell::OnceCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Rows around a part that results in it depend on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,11 +24,13 @@ pub(super) struct Surroundings {
     pub peers: bool,
     /// Results depend on all rows: they wait until these were seen.
     pub totals: bool,
+    /// Which rows results depend on is known once the frames are, which end somewhere behind the row.
+    frames: bool,
     /// Results depend on what was computed for the rows before, more than how many these are.
     in_sequence: bool,
 }
 
-/// More rows around a part are not held either.
+/// Parts that see more rows around them are not computed for themselves: most of the work would be done twice.
 const MOST_AROUND: usize = 1 << 16;
 
 /// How a call is computed part by part.
@@ -33,8 +38,12 @@ const MOST_AROUND: usize = 1 << 16;
 enum Strategy {
     /// From the rows around, as if they were a partition.
     Around,
+    /// From the rows of their frames, found by what the rows are sorted by.
+    Framed,
     /// By a state that takes the rows as they come.
     Growing,
+    /// The same, up to the end of the frame, which is another than the row.
+    Following,
     /// From the place of the part in the partition.
     Place,
     /// By a state that has taken all rows of the partition.
@@ -45,6 +54,8 @@ enum Strategy {
 pub(super) struct Carried {
     /// By call.
     states: Vec<Option<Box<dyn States>>>,
+    /// By call: how many of the rows that are kept its state has taken.
+    taken: Vec<usize>,
     rows: usize,
     peers: usize,
     totals: Totals,
@@ -74,9 +85,10 @@ impl Window {
             all.after = all.after.max(around.after);
             all.peers |= around.peers;
             all.totals |= around.totals;
+            all.frames |= around.frames;
             all.in_sequence |= around.in_sequence;
         }
-        (all.before.max(all.after) <= MOST_AROUND).then_some(all)
+        Some(all)
     }
 
     fn strategy(&self, number: usize) -> Option<(Strategy, Surroundings)> {
@@ -88,12 +100,22 @@ impl Window {
         let around = |before, after, peers| {
             Some((Strategy::Around, Surroundings { before, after, peers, ..Surroundings::default() }))
         };
+        let framed = |strategy| {
+            let frames = Surroundings { peers: by_peers, frames: true, ..Surroundings::default() };
+            Some((strategy, frames))
+        };
         let (reach, uses_frames) = match &call.function {
             WindowImpl::Aggregate(_) if self.is_whole(&call.frame) => {
                 return carried(Strategy::Total, false, true, true);
             }
             WindowImpl::Aggregate(_) if is_growing(&call.frame) => {
                 return carried(Strategy::Growing, by_peers, false, true);
+            }
+            WindowImpl::Aggregate(_)
+                if call.frame.start == FrameBound::UnboundedPreceding
+                    && call.frame.end != FrameBound::UnboundedFollowing =>
+            {
+                return framed(Strategy::Following);
             }
             WindowImpl::Aggregate(_) => (Reach::Frame, true),
             WindowImpl::Window(function) => (function.reach(&call.constants), function.uses_frames()),
@@ -105,13 +127,18 @@ impl Window {
                 carried(Strategy::Place, together, total, by_peers && peers == Peers::Counted)
             }
             (Reach::Rows { before, after }, _) if !uses_frames => around(before, after, false),
-            (Reach::Rows { before, after }, Some((further, ahead))) => {
-                around(before.max(further), after.max(ahead), false)
+            // What the parts that are held have of a frame without an end is enough.
+            (Reach::Rows { before, after }, _) if let Some((further, ahead)) = known_reach(&call.frame) => {
+                let ends_by_peers = [&call.frame.start, &call.frame.end].contains(&&FrameBound::CurrentRow);
+                let peers = by_peers && ends_by_peers && !self.is_whole(&call.frame);
+                around(before.max(further), after.max(ahead), peers)
             }
-            (Reach::Rows { before, after }, None) if is_growing(&call.frame) => {
-                around(before, after, by_peers)
+            (Reach::Rows { before, after }, _) if is_bounded(&call.frame) => {
+                let (strategy, frames) = framed(Strategy::Framed)?;
+                Some((strategy, Surroundings { before, after, ..frames }))
             }
             (Reach::Frame, Some((before, after))) => around(before, after, false),
+            (Reach::Frame, None) if is_bounded(&call.frame) => framed(Strategy::Framed),
             _ => None,
         }
     }
@@ -129,7 +156,8 @@ impl Window {
 
     /// What parts have to see around them, where each can be computed for itself: only its place in the partition matters.
     pub(super) fn independent_parts(&self) -> Option<Surroundings> {
-        self.surroundings().filter(|around| !around.in_sequence)
+        let is_near = |around: &Surroundings| around.before.max(around.after) <= MOST_AROUND;
+        self.surroundings().filter(|around| !around.in_sequence && !around.frames && is_near(around))
     }
 
     /// The same where parts see nothing around them, so that each may be any range of the only partition.
@@ -139,9 +167,9 @@ impl Window {
     }
 
     /// States of those calls that are computed in one way, by call.
-    fn states_of(&self, wanted: Strategy) -> Vec<Option<Box<dyn States>>> {
+    fn states_of(&self, wanted: &[Strategy]) -> Vec<Option<Box<dyn States>>> {
         let of_call = |number: usize| match (&self.calls[number].function, self.strategy(number)?.0) {
-            (WindowImpl::Aggregate(aggregate), strategy) if strategy == wanted => {
+            (WindowImpl::Aggregate(aggregate), strategy) if wanted.contains(&strategy) => {
                 let mut states = aggregate.states();
                 states.grow(1);
                 Some(states)
@@ -153,18 +181,19 @@ impl Window {
 
     /// Nothing carried yet: a partition begins, of which the totals are known where they are needed.
     pub(super) fn nothing_carried(&self, totals: Totals) -> Carried {
-        Carried { states: self.states_of(Strategy::Growing), rows: 0, peers: 0, totals }
+        let states = self.states_of(&[Strategy::Growing, Strategy::Following]);
+        Carried { states, taken: vec![0; self.calls.len()], rows: 0, peers: 0, totals }
     }
 
     /// What the rows before a part leave for it where nothing but their number matters.
     pub(super) fn carried_at(&self, rows: usize, all: usize) -> Carried {
         let totals = Totals { n_rows: all, values: Vec::new() };
-        Carried { states: Vec::new(), rows, peers: 0, totals }
+        Carried { states: Vec::new(), taken: Vec::new(), rows, peers: 0, totals }
     }
 
     /// Nothing gathered yet.
     pub(super) fn nothing_gathered(&self) -> Gathered {
-        Gathered { n_rows: 0, states: self.states_of(Strategy::Total) }
+        Gathered { n_rows: 0, states: self.states_of(&[Strategy::Total]) }
     }
 
     /// Takes rows of a partition into its totals.
@@ -201,14 +230,60 @@ impl Window {
             // More peers of the last row may come.
             end = peers.iter().rev().map(|peers| peers.start).find(|&boundary| boundary <= end).unwrap_or(0);
         }
+        let frames = if around.frames { self.found_frames(&block, &peers)? } else { Vec::new() };
+        if !is_last {
+            // More rows may come for a frame that goes on to the last one.
+            let known = |frames: &Rc<Found>| frames.partition_point(|frame| frame.end < n_rows);
+            end = frames.iter().flatten().map(known).fold(end, usize::min);
+        }
         let end = end.max(start);
-        let kept = end.saturating_sub(around.before);
+        let mut kept = end.saturating_sub(around.before);
+        for (number, frames) in frames.iter().enumerate() {
+            let Some(frames) = frames else { continue };
+            let needed = match self.strategy(number) {
+                Some((Strategy::Framed, _)) => frames.get(end).map(|frame| frame.start),
+                _ if end > start => Some(frames[end - 1].end),
+                _ => Some(carried.taken[number]),
+            };
+            kept = needed.map_or(kept, |needed| kept.min(needed));
+        }
         let rest = block.slice(kept, n_rows - kept);
         let computed = match start == end {
             true => None,
-            false => Some(self.compute_rows(block, start..end, &peers, carried, control)?),
+            false => Some(self.compute_rows(block, start..end, (&peers, &frames), carried, control)?),
         };
+        carried.taken.iter_mut().for_each(|taken| *taken = taken.saturating_sub(kept));
         Ok((computed, rest, end - kept))
+    }
+
+    /// By call: the frames of the rows of a block, as far as it has their rows, where the strategy asks for them.
+    fn found_frames(&self, block: &Block, peers: &[Range<usize>]) -> Result<Vec<Option<Rc<Found>>>> {
+        let alone = OnceCell::new();
+        let mut found: Vec<Option<Rc<Found>>> = Vec::with_capacity(self.calls.len());
+        for (number, call) in self.calls.iter().enumerate() {
+            if !matches!(self.strategy(number), Some((Strategy::Framed | Strategy::Following, _))) {
+                found.push(None);
+                continue;
+            }
+            // Calls over one window mostly have the same frames.
+            let same = |(known, frames): (&Call, &Option<Rc<Found>>)| {
+                frames.clone().filter(|_| known.frame == call.frame)
+            };
+            let known = self.calls.iter().zip(&found).find_map(same);
+            found.push(Some(match known {
+                Some(frames) => frames,
+                None => {
+                    let order = self.inputs.get(self.n_partition).filter(|_| !self.orders.is_empty());
+                    let order = order.map(|&at| block.column(at).flat());
+                    let peers = match call.frame.unit {
+                        FrameUnit::Rows => alone.get_or_init(|| singles(block.n_rows())),
+                        _ => peers,
+                    };
+                    Rc::new(self.frames(call, order.as_deref(), peers, block.n_rows())?)
+                }
+            }));
+        }
+        Ok(found)
     }
 
     /// The results for some rows of a block, which are those of the only partition from row `first` of `all` on; the others are there
@@ -222,11 +297,16 @@ impl Window {
     ) -> Result<Block> {
         let peers = self.peers_of(&block, self.surroundings().unwrap_or_default());
         let mut carried = self.carried_at(first, all);
-        self.compute_rows(block, own, &peers, &mut carried, control)
+        self.compute_rows(block, own, (&peers, &[]), &mut carried, control)
     }
 
     fn peers_of(&self, block: &Block, around: Surroundings) -> Vec<Range<usize>> {
-        if around.peers { self.peers(block, std::iter::once(0..block.n_rows())) } else { Vec::new() }
+        if !around.peers {
+            return Vec::new();
+        }
+        let keys = &self.inputs[self.n_partition..self.n_partition + self.orders.len()];
+        let columns = keys.iter().map(|&at| block.column(at)).zip(self.orders.iter().copied());
+        equal_neighbours(&columns.collect::<Vec<_>>(), block.n_rows())
     }
 
     /// The results for some rows of a block, beside their columns.
@@ -234,7 +314,7 @@ impl Window {
         &self,
         block: Block,
         own: Range<usize>,
-        peers: &[Range<usize>],
+        (peers, found): (&[Range<usize>], &[Option<Rc<Found>>]),
         carried: &mut Carried,
         control: &QueryControl,
     ) -> Result<Block> {
@@ -243,7 +323,7 @@ impl Window {
         memory.grow(n_rows * BYTES_A_ROW * self.calls.len().max(1))?;
         let inputs: Vec<Vector> =
             self.inputs.iter().map(|&at| block.column(at).flat().into_owned()).collect();
-        let part = Part { inputs: &inputs, peers, own: own.clone(), n_rows };
+        let part = Part { inputs: &inputs, peers, found, own: own.clone(), n_rows };
         let mut results = Vec::with_capacity(self.calls.len());
         let mut next_arg = self.n_partition + self.orders.len();
         for number in 0..self.calls.len() {
@@ -271,12 +351,19 @@ impl Window {
         let own = part.own.clone();
         let by_peers = call.frame.unit != FrameUnit::Rows;
         match (self.strategy(number).map(|(strategy, _)| strategy), &call.function) {
-            (Some(Strategy::Growing), _) => {
-                let ends = if by_peers { part.peer_ends() } else { (own.start + 1..=own.end).collect() };
+            (Some(strategy @ (Strategy::Growing | Strategy::Following)), _) => {
+                let (ends, from): (Vec<usize>, usize) = match part.found.get(number) {
+                    Some(Some(frames)) if strategy == Strategy::Following => {
+                        (frames[own.clone()].iter().map(|frame| frame.end).collect(), carried.taken[number])
+                    }
+                    _ if by_peers => (part.peer_ends(), own.start),
+                    _ => ((own.start + 1..=own.end).collect(), own.start),
+                };
+                carried.taken[number] = ends.last().copied().unwrap_or(from);
                 let state = carried.states[number].as_mut();
                 let state = state.ok_or_else(|| err!(LOGICAL_ERROR, "A part of a partition has no state"))?;
                 let check = || control.check_with_interrupt();
-                let results = growing(&mut **state, args, own.start, ends.into_iter(), &check)?;
+                let results = growing(&mut **state, args, from, ends.into_iter(), &check)?;
                 Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
             }
             (Some(Strategy::Total), _) => {
@@ -294,38 +381,63 @@ impl Window {
                 part.among_neighbours(&**function, call, args, part.peers, &[])
             }
             (_, function) => {
-                let (all, alone) = (0..part.n_rows, singles(part.n_rows));
+                let alone = singles(part.n_rows);
                 let peers = if by_peers { part.peers } else { &alone };
-                let frames = Frames {
-                    spec: &call.frame,
-                    partitions: std::slice::from_ref(&all),
-                    peers,
-                    order: part.inputs.get(self.n_partition).zip(self.orders.first()),
-                    order_type: self.order_types.first(),
-                    n_rows: part.n_rows,
+                let own_frames;
+                let frames = match part.found.get(number) {
+                    Some(Some(frames)) => &frames[..],
+                    _ => {
+                        own_frames =
+                            self.frames(call, part.inputs.get(self.n_partition), peers, part.n_rows)?;
+                        &own_frames[..]
+                    }
                 };
-                let frames = frames.compute()?;
                 match function {
                     WindowImpl::Aggregate(aggregate) => {
                         let check = || control.check_with_interrupt();
                         let partitions = std::slice::from_ref(&own);
-                        let framed = FramedRows { partitions, frames: &frames, check: &check };
+                        let framed = FramedRows { partitions, frames, check: &check };
                         framed.aggregate(&**aggregate, args)
                     }
                     WindowImpl::Window(function) => {
-                        part.among_neighbours(&**function, call, args, peers, &frames)
+                        part.among_neighbours(&**function, call, args, peers, frames)
                     }
                 }
             }
         }
     }
+
+    /// The frames of all rows, as if they were a partition; `order` is what they are sorted by first.
+    fn frames(
+        &self,
+        call: &Call,
+        order: Option<&Vector>,
+        peers: &[Range<usize>],
+        n_rows: usize,
+    ) -> Result<Found> {
+        let all = 0..n_rows;
+        let frames = Frames {
+            spec: &call.frame,
+            partitions: std::slice::from_ref(&all),
+            peers,
+            order: order.zip(self.orders.first()),
+            order_type: self.order_types.first(),
+            n_rows,
+        };
+        frames.compute()
+    }
 }
+
+/// Frames of the rows of a block.
+type Found = Vec<Range<usize>>;
 
 /// Rows of a partition: those that get their results, and some around them.
 struct Part<'a> {
     inputs: &'a [Vector],
     /// All rows that are equal under ORDER BY, where somebody asks for them.
     peers: &'a [Range<usize>],
+    /// By call: frames that are known already.
+    found: &'a [Option<Rc<Found>>],
     own: Range<usize>,
     n_rows: usize,
 }
@@ -390,6 +502,25 @@ impl Gathered {
         let values = self.states.into_iter().map(value).collect::<Result<_>>()?;
         Ok(Totals { n_rows: self.n_rows, values })
     }
+}
+
+/// As [`frame_reach`], where the sides without an end count as nothing and where the peers of the row do.
+fn known_reach(frame: &FrameSpec) -> Option<(usize, usize)> {
+    let known = |bound: &FrameBound| match bound {
+        FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => FrameBound::CurrentRow,
+        other => other.clone(),
+    };
+    let (start, end) = (known(&frame.start), known(&frame.end));
+    let unit = match (&start, &end) {
+        (FrameBound::CurrentRow, FrameBound::CurrentRow) => FrameUnit::Rows,
+        _ => frame.unit,
+    };
+    frame_reach(&FrameSpec { unit, start, end })
+}
+
+/// Does the frame neither begin with the partition nor end with it?
+fn is_bounded(frame: &FrameSpec) -> bool {
+    frame.start != FrameBound::UnboundedPreceding && frame.end != FrameBound::UnboundedFollowing
 }
 
 /// Does the frame take in all rows up to the current one, or its peers?

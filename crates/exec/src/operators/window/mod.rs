@@ -5,6 +5,7 @@
 //! - [`bounds`]: where partitions and peers begin and end
 //! - [`frames`]: which rows each row's frame has
 //! - [`long_partition`]: partitions that are computed part by part
+//! - [`neighbours`]: which rows differ from the one before
 //! - [`partition_scan`]: the result as a table, computed from sorted rows that come from disk
 //! - [`partition_tasks`]: the same of rows in memory, by many workers
 //! - [`running`]: aggregates over frames
@@ -12,6 +13,7 @@
 mod bounds;
 mod frames;
 mod long_partition;
+mod neighbours;
 mod partition_scan;
 mod partition_tasks;
 mod running;

@@ -185,6 +185,9 @@ impl Worker {
         if n_rows == 0 {
             return Ok(());
         }
+        if self.window.n_partition == 0 {
+            return self.take_inside(block);
+        }
         let columns = self.window.inputs[..self.window.n_partition].iter().map(|&at| block.column(at));
         let keys = group_keys(&columns.collect::<Vec<&Column>>(), n_rows);
         let last = keys.get(n_rows - 1);
@@ -195,8 +198,7 @@ impl Worker {
         }
         if start == 0 && (!self.is_in_partition() || self.key == last) {
             self.key = last.to_vec();
-            self.hold(block);
-            return if self.n_held < self.part_at { Ok(()) } else { self.compute_part(false) };
+            return self.take_inside(block);
         }
         // Where the partition ends whose rows are held.
         let mut end = 0;
@@ -216,6 +218,12 @@ impl Worker {
         self.key = last.to_vec();
         self.hold(block.slice(start, n_rows - start));
         Ok(())
+    }
+
+    /// Takes rows of the partition that may go on behind them.
+    fn take_inside(&mut self, block: Block) -> Result<()> {
+        self.hold(block);
+        if self.n_held < self.part_at { Ok(()) } else { self.compute_part(false) }
     }
 
     fn hold(&mut self, block: Block) {
@@ -283,7 +291,8 @@ impl Worker {
         self.n_held = rest.n_rows();
         // Rows that all are peers of each other stay together.
         self.part_at = match computed {
-            Some(_) => self.n_held + self.part_rows,
+            // Where much is kept, moving it pays for more rows.
+            Some(_) => self.n_held + self.part_rows.max(self.n_held / 2),
             None => self.n_held * 2,
         };
         if self.n_held > 0 {
