@@ -243,7 +243,7 @@ impl Merge {
     fn select(&mut self, max_rows: usize) -> Result<()> {
         self.rows.clear();
         let mut bytes = 0;
-        while !self.cursors.is_empty() {
+        while !self.cursors.is_empty() && self.rows.len() < max_rows {
             let row_bytes = self.cursors.iter().map(|cursor| cursor.row_bytes).max().unwrap_or(1).max(1);
             let fitting = MOST_BYTES.saturating_sub(bytes) / row_bytes;
             let mut left = (max_rows - self.rows.len()).min(fitting);
@@ -259,9 +259,23 @@ impl Merge {
         Ok(())
     }
 
-    /// Finds the next rows, of no run more than `most`; where that is nothing, one row. Says how many.
+    /// Finds the next row.
+    fn select_one(&mut self) -> Result<usize> {
+        let first = |cursor: &&mut Cursor| cursor.keys.get(cursor.rows.start).to_vec();
+        let Some(cursor) = self.cursors.iter_mut().min_by_key(first) else { return Ok(0) };
+        self.rows.push(BlockRow { block: cursor.block, row: cursor.rows.start as u32 });
+        cursor.rows.start += 1;
+        self.load_read()?;
+        Ok(1)
+    }
+
+    /// Finds the next rows, of no run more than `most`; one row where that is nothing. Says how many.
     fn select_some(&mut self, most: usize) -> Result<usize> {
-        let last = |cursor: &Cursor| cursor.rows.end.min(cursor.rows.start + most.max(1)) - 1;
+        if most == 0 {
+            // Rows of several runs may have equal keys.
+            return self.select_one();
+        }
+        let last = |cursor: &Cursor| cursor.rows.end.min(cursor.rows.start + most) - 1;
         let keys = self.cursors.iter().map(|cursor| cursor.keys.get(last(cursor)));
         let Some(bound) = keys.min().map(<[u8]>::to_vec) else { return Ok(0) };
         let first = self.rows.len();
