@@ -6,6 +6,8 @@ import functools
 import importlib
 from typing import Any
 
+from ._chalet import OperationalError
+
 _PANDAS_TEXT: Any = None
 
 # Values of a frame that is copied rather than checked.
@@ -117,7 +119,22 @@ def arrays(columns: list[tuple[Any, ...]]) -> dict[str, Any]:
 
 def table(exporter: Any) -> Any:
     """A pyarrow Table that shares the result's memory."""
-    return _package("pyarrow", "an ArrowTable").table(exporter)
+    pyarrow = _package("pyarrow", "an ArrowTable")
+    try:
+        return pyarrow.table(exporter)
+    except pyarrow.ArrowInvalid as error:
+        raise _named(error) from None
+
+
+def _named(error: Exception) -> Exception:
+    """An error of the engine that came through the Arrow stream, which knows nothing but its text: a limit of memory."""
+    text = str(error)
+    code, is_ours, _ = text[text.find("Code: ") + 6 :].partition(". DB::Exception: ")
+    if not is_ours or not code.isdigit():
+        return error
+    named = OperationalError(text[text.find("Code: ") :])
+    named.code, named.name = int(code), text[text.rfind("(") + 1 : text.rfind(")")]
+    return named
 
 
 def no_table() -> Any:
