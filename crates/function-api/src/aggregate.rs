@@ -156,12 +156,11 @@ pub struct Split {
 /// What each of some frames adds to the one before: whether it begins anew, and its rows that were not in that one. The frames are as
 /// those of [`States::running_frames`].
 pub fn frame_steps(frames: &[Range<usize>]) -> impl Iterator<Item = (bool, Range<usize>)> {
-    let mut before = usize::MAX..0;
+    let mut before: Option<&Range<usize>> = None;
     frames.iter().map(move |frame| {
-        let is_new = frame.start != before.start;
-        let from = if is_new { frame.start } else { before.end };
-        before = frame.clone();
-        (is_new, from..frame.end)
+        let known = before.filter(|before| before.start == frame.start);
+        before = Some(frame);
+        (known.is_none(), known.map_or(frame.start, |known| known.end)..frame.end)
     })
 }
 

@@ -71,24 +71,10 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
             node.input = Box::new(prune(*node.input, &below));
             Plan::Aggregate(node)
         }
-        Plan::Sort(node) => {
-            let plan = Plan::Sort(node);
-            let below = with_own(&plan, needed);
-            let mut pruned = prune_inputs(plan, &below);
-            if let Plan::Sort(node) = &mut pruned {
-                node.unread = unread(&node.input, needed);
-            }
-            pruned
-        }
+        Plan::Sort(_) => prune_sorted(plan, needed),
         Plan::Window(mut node) => {
             node.calls.retain(|c| needed.contains(&c.field.id));
-            let plan = Plan::Window(node);
-            let below = with_own(&plan, needed);
-            let mut pruned = prune_inputs(plan, &below);
-            if let Plan::Window(node) = &mut pruned {
-                node.unread = unread(&node.input, needed);
-            }
-            pruned
+            prune_sorted(Plan::Window(node), needed)
         }
         Plan::MergeRows(mut node) => {
             let mut below = needed.clone();
@@ -163,6 +149,18 @@ fn prune_union(mut node: chalet_plan::Union, needed: &Needed) -> Plan {
         .collect();
     node.fields = kept.iter().map(|&i| node.fields[i].clone()).collect();
     Plan::Union(node)
+}
+
+/// Sorted rows put out all columns of their input, but those that only their keys or windows read are not made behind them.
+fn prune_sorted(plan: Plan, needed: &Needed) -> Plan {
+    let below = with_own(&plan, needed);
+    let mut pruned = prune_inputs(plan, &below);
+    match &mut pruned {
+        Plan::Sort(node) => node.unread = unread(&node.input, needed),
+        Plan::Window(node) => node.unread = unread(&node.input, needed),
+        _ => {}
+    }
+    pruned
 }
 
 /// The columns of a plan that are not needed.
