@@ -124,13 +124,63 @@ STATEMENTS = [
     "SELECT max(length(a)) FROM file('{folder}/line.json', 'JSONEachRow', 'a String')",
     "SELECT max(length(line)) FROM file('{folder}/zeros.gz', 'LineAsString', 'line String')",
     "SELECT max(length(line)) FROM file('{folder}/zeros.gz', 'RawBLOB', 'line String')",
+    "SELECT max(length(a)) FROM file('{folder}/line.json', 'JSON', 'a String')",
+    "SELECT max(length(toString(j))) FROM file('{folder}/line.json', 'JSONAsObject', 'j JSON')",
+    "INSERT INTO FUNCTION file('{folder}/wide.parquet', 'Parquet') SELECT number, repeat('o', 300000) FROM numbers(5000)",
+    "INSERT INTO FUNCTION file('{folder}/rows.parquet', 'Parquet') SELECT number AS n, repeat(toString(number), 20) AS s FROM numbers(3000000)",
+    "SELECT s, count(), groupArray(n) FROM file('{folder}/rows.parquet') GROUP BY s ORDER BY s LIMIT 1",
+    # Results that are larger than what they are made of.
+    "SELECT max(length(extractAll(arrayStringConcat(arrayMap(x -> 'a,b ', range(20000000))), '[a-z]')))",
+    "SELECT max(length(ngrams(arrayStringConcat(arrayMap(x -> 'abcdef', range(5000000))), 6)))",
+    "SELECT max(length(tokens(arrayStringConcat(arrayMap(x -> 'ab cd ', range(5000000))))))",
+    "SELECT max(length(JSONExtractArrayRaw(concat('[', repeat('1,', 1000000), repeat('1,', 1000000), '1]'))))",
+    "SELECT max(length(arrayShuffle(range(200000000))))",
+    "SELECT length(bitmapToArray(bitmapBuild(range(100000000))))",
+    "SELECT max(length(mapFromArrays(range(5000000), range(5000000)))) FROM numbers(10)",
+    "SELECT length(arrayConcat(arrayMap(x -> [x, x, x, x], range(50000000))))",
+    "SELECT sum(length(arrayCompact(arrayMap(x -> intDiv(x, 2), range(100000000)))))",
+    "SELECT length(arrayEnumerateUniq(range(80000000)))",
+    "CREATE FUNCTION blown_up AS (x) -> repeat(repeat(toString(x), 1000), 100); SELECT sum(length(blown_up(number))) FROM numbers(100000)",
+    # JSON, Dynamic, Variant.
+    "SELECT max(length(toString(CAST(concat('{', arrayStringConcat(arrayMap(x -> concat('\"k', toString(x), '\":1'), range(2000000)), ','), '}') AS JSON))))",
+    "CREATE TABLE objects (j JSON) ENGINE = Memory; INSERT INTO objects SELECT concat('{\"a\":', toString(number), ',\"b\":\"', repeat('x', 500), '\"}') FROM numbers(3000000); DROP TABLE objects",
+    "SELECT count() FROM (SELECT CAST(if(number % 2 = 0, toString(number), repeat('y', 300)) AS Dynamic) AS d FROM numbers(5000000) ORDER BY toString(d))",
+    "SELECT length(groupArray(CAST(number AS Variant(UInt64, String)))) FROM numbers(60000000)",
+    # States as values.
+    "SELECT length(toString(groupArrayState(number))) FROM numbers(100000000)",
+    "SELECT uniqExactMerge(s) FROM (SELECT number % 100 AS k, uniqExactState(number) AS s FROM numbers(30000000) GROUP BY k)",
+    "CREATE TABLE states ENGINE = AggregatingMergeTree ORDER BY k AS SELECT number % 1000 AS k, groupArrayState(number) AS s FROM numbers(40000000) GROUP BY k; SELECT length(groupArrayMerge(s)) FROM states; DROP TABLE states",
+    "SELECT length(sumMapWithOverflow([number], [1]).1) FROM numbers(30000000)",
+    # Changes of tables.
+    "CREATE TABLE mutated (x UInt64, s String) ENGINE = MergeTree ORDER BY x; INSERT INTO mutated SELECT number, repeat('x', 60) FROM numbers(8000000); ALTER TABLE mutated UPDATE s = repeat(s, 20) WHERE 1 SETTINGS mutations_sync = 1; DROP TABLE mutated",
+    "CREATE TABLE merged (x UInt64, s String) ENGINE = ReplacingMergeTree ORDER BY x; INSERT INTO merged SELECT rand64(), repeat('x', 60) FROM numbers(3000000); INSERT INTO merged SELECT rand64(), repeat('y', 60) FROM numbers(3000000); OPTIMIZE TABLE merged FINAL; SELECT count() FROM merged FINAL; DROP TABLE merged",
+    "CREATE TABLE altered (x UInt64, s String) ENGINE = MergeTree ORDER BY s; INSERT INTO altered SELECT number, randomPrintableASCII(100) FROM numbers(5000000); ALTER TABLE altered ADD COLUMN t String DEFAULT repeat(s, 10); ALTER TABLE altered MATERIALIZE COLUMN t SETTINGS mutations_sync = 1; DROP TABLE altered",
+    "CREATE TABLE rows_of_memory (x UInt64, s String) ENGINE = Memory; INSERT INTO rows_of_memory SELECT number, toString(number) FROM numbers(6000000); ALTER TABLE rows_of_memory UPDATE s = repeat(s, 10) WHERE 1; DROP TABLE rows_of_memory",
+    "CREATE TABLE keys (x UInt64, s String) ENGINE = Set; INSERT INTO keys SELECT number, repeat(toString(number), 20) FROM numbers(10000000); DROP TABLE keys",
+    "CREATE TABLE joined (x UInt64, s String) ENGINE = Join(ANY, LEFT, x); INSERT INTO joined SELECT number, repeat(toString(number), 20) FROM numbers(10000000); DROP TABLE joined",
+    "CREATE TABLE looked_up (id UInt64, s String) ENGINE = MergeTree ORDER BY id; INSERT INTO looked_up SELECT number, repeat(toString(number), 12) FROM numbers(8000000); CREATE DICTIONARY dict (id UInt64, s String) PRIMARY KEY id SOURCE(CLICKHOUSE(TABLE 'looked_up')) LAYOUT(HASHED()) LIFETIME(0); SELECT max(dictGet('dict', 's', number)) FROM numbers(1000); DROP DICTIONARY dict; DROP TABLE looked_up",
+    "CREATE TABLE parted (x UInt64, s String) ENGINE = MergeTree ORDER BY x PARTITION BY x % 100; INSERT INTO parted SELECT number, repeat('p', 200) FROM numbers(4000000); DROP TABLE parted",
+]
+
+# Results as objects of Python, by the method that makes them.
+RESULTS = [
+    ("df", "SELECT number, toString(number) AS s FROM numbers(30000000)"),
+    ("df", "SELECT number % 1000 AS n, toLowCardinality(toString(n)) AS s FROM numbers(60000000)"),
+    ("arrow", "SELECT number, toString(number) AS s FROM numbers(60000000)"),
+    ("arrow", "SELECT range(1000) AS r FROM numbers(300000)"),
+    ("fetchall", "SELECT number, toString(number) AS s FROM numbers(30000000)"),
+    ("fetchall", "SELECT number, repeat('x', 1000) AS s FROM numbers(1000000)"),
+    ("numpy", "SELECT number AS a, number AS b, number AS c, number AS d FROM numbers(30000000)"),
+    ("bytes", "SELECT number, repeat('x', 100) AS s FROM numbers(10000000) FORMAT CSV"),
 ]
 
 PROGRAM = """
 import json, resource, sys, time
 import chalet
 
-limit, folder = sys.argv[1], sys.argv[2]
+limit, folder, *packages = sys.argv[1:]
+for package in packages:
+    __import__(package)
 if limit == "RLIMIT_AS":
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 connection = chalet.connect(":memory:")
@@ -145,16 +195,23 @@ def resident():
 
 connection.query("SELECT count() FROM numbers(1000000) GROUP BY number % 10")
 start = resident()
-for number, statement in enumerate(json.load(sys.stdin)):
+for number, (form, statement) in enumerate(json.load(sys.stdin)):
     began = time.monotonic()
     try:
-        connection.query(statement.replace("{folder}", folder), timeout=40)
+        result = connection.query(statement.replace("{folder}", folder), timeout=40)
+        if form:
+            getattr(result, form)()
         outcome = "answer"
     except chalet.Error as error:
         outcome = f"{error.code} {error}"
     except MemoryError:
         outcome = "MemoryError"
     elapsed = time.monotonic() - began
+    result = None
+    # A statement that was refused has left the tables that it made.
+    connection.query("DROP DICTIONARY IF EXISTS dict")
+    for (name,) in connection.query("SELECT name FROM system.tables WHERE database = currentDatabase()").fetchall():
+        connection.query(f"DROP TABLE {name}")
     one = int(connection.query("SELECT 1").fetchone()[0])
     # Workers of a statement that was refused may still be letting go of what they had.
     for _ in range(1200 if outcome.startswith("241 ") else 0):
@@ -202,9 +259,21 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("limit", ["RLIMIT_AS", "max_memory_usage"])
 def test_asking_for_too_much_is_an_error(limit, folder):
     assert len(STATEMENTS) >= 100
+    check(limit, folder, [(None, statement) for statement in STATEMENTS], [])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets RLIMIT_AS and reads /proc")
+@pytest.mark.parametrize("limit", ["RLIMIT_AS", "max_memory_usage"])
+def test_results_that_are_too_large_are_errors(limit, folder):
+    pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    check(limit, folder, RESULTS, ["pandas", "pyarrow"])
+
+
+def check(limit, folder, statements, packages):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, limit, str(folder)],
-        input=json.dumps(STATEMENTS),
+        [sys.executable, "-c", PROGRAM, limit, str(folder), *packages],
+        input=json.dumps(statements),
         capture_output=True,
         text=True,
         timeout=3600,
@@ -213,13 +282,13 @@ def test_asking_for_too_much_is_an_error(limit, folder):
     outcomes = [line for line in lines if isinstance(line, list)]
     if os.environ.get("CHALET_SHOW_LIMITS"):
         for number, elapsed, _, kept, outcome in outcomes:
-            print(f"{elapsed:6.2f} s {kept >> 20:5d} MiB  {outcome[:150]}  <- {STATEMENTS[number][:90]}")
-    last = STATEMENTS[min(len(outcomes), len(STATEMENTS) - 1)]
+            print(f"{elapsed:6.2f} s {kept >> 20:5d} MiB  {outcome[:150]}  <- {statements[number][1][:90]}")
+    last = statements[min(len(outcomes), len(statements) - 1)]
     assert done.returncode == 0, f"{done.returncode} after {len(outcomes)}: {last}\n{done.stderr[-2000:]}"
-    assert len(outcomes) == len(STATEMENTS)
+    assert len(outcomes) == len(statements)
     for number, elapsed, one, kept, outcome in outcomes:
-        shown = f"{STATEMENTS[number]}: {outcome}"
-        assert outcome == "answer" or int(outcome.split()[0]) in LIMITS, shown
+        shown = f"{statements[number]}: {outcome}"
+        assert outcome in ("answer", "MemoryError") or int(outcome.split()[0]) in LIMITS, shown
         # Its time limit is 40 s.
         assert one == 1 and elapsed < 120, f"{elapsed} s {shown}"
         # What an answer has freed is kept for the next query, for some seconds. A refused statement gives it all back, soon.

@@ -36,7 +36,7 @@ const LARGE: usize = 1 << 20;
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= LARGE && !thread::admits(layout.size()) {
+        if layout.size() >= LARGE && !thread::admits(layout.size(), 0) {
             return null_mut();
         }
         // SAFETY: the caller's promises are handed on.
@@ -45,7 +45,7 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= LARGE && !thread::admits(layout.size()) {
+        if layout.size() >= LARGE && !thread::admits(layout.size(), 0) {
             return null_mut();
         }
         // SAFETY: the caller's promises are handed on.
@@ -60,11 +60,17 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if new_size >= LARGE && new_size > layout.size() && !thread::admits(new_size - layout.size()) {
+        let is_large = new_size >= LARGE && new_size > layout.size();
+        if is_large && !thread::admits(new_size - layout.size(), layout.size()) {
             return null_mut();
         }
         // SAFETY: the caller's promises are handed on.
-        unsafe { Inner.realloc(pointer, layout, new_size) }
+        let grown = unsafe { Inner.realloc(pointer, layout, new_size) };
+        if is_large && !grown.is_null() && grown != pointer {
+            // While it was copied, there were both.
+            thread::note_peak(layout.size());
+        }
+        grown
     }
 }
 

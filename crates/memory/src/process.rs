@@ -47,6 +47,21 @@ pub fn limit() -> Option<u64> {
     by_ram.into_iter().chain(by_setting).min()
 }
 
+/// The most that a query may use which uses `own` bytes now, in bytes: what the limit of resident memory allows, and what RLIMIT_AS
+/// leaves beside the host and other queries. `None` without a limit.
+pub fn room_for(own: u64) -> Option<u64> {
+    let space = address_space_limit().and_then(|limit| {
+        let used = usage()?.address_space.saturating_sub(reusable_space(&allocator::statistics()));
+        Some(limit.saturating_sub(ADDRESS_SPACE_LEFT).saturating_sub(used) + own)
+    });
+    limit().into_iter().chain(space).min()
+}
+
+/// Address space that the allocator keeps without use, in bytes.
+fn reusable_space(statistics: &Statistics) -> u64 {
+    (statistics.mapped.saturating_sub(statistics.active) + statistics.retained) as u64
+}
+
 /// Resident memory of the process in bytes, the host's included; 0 where the system does not tell.
 pub fn resident() -> u64 {
     usage().map_or(0, |usage| usage.resident)
@@ -65,9 +80,9 @@ pub(crate) fn exceeded_by(chunk: u64) -> Option<Exceeded> {
         return None;
     }
     // Close to a limit it is worth asking how much of what the process has could be used again.
-    let Statistics { active, resident: kept, mapped, retained } = allocator::statistics();
-    let reusable_pages = (kept.saturating_sub(active)) as u64;
-    let reusable_space = (mapped.saturating_sub(active) + retained) as u64;
+    let statistics = allocator::statistics();
+    let reusable_pages = (statistics.resident.saturating_sub(statistics.active)) as u64;
+    let reusable_space = reusable_space(&statistics);
     let over = |limit: Option<(u64, u64)>, reusable: u64| {
         let (limit, used) = limit?;
         let would_use = used.saturating_sub(reusable) + chunk;
@@ -165,6 +180,7 @@ mod tests {
         assert!(usage.resident > 1 << 16 && usage.address_space >= usage.resident);
         assert!(physical_memory().unwrap() > usage.resident);
         assert!(limit().unwrap() > usage.resident);
+        assert!(room_for(0).unwrap() <= limit().unwrap());
         assert_eq!(exceeded_by(1 << 20), None);
         assert_eq!(exceeded_by(1 << 50).map(|e| e.level), Some(Level::Process));
     }

@@ -77,13 +77,15 @@ impl State {
         }
     }
 
-    fn exceeded(&self, tracker: &Tracker, chunk: u64) -> Option<Exceeded> {
+    /// Of the process `for_now` bytes more are asked, which are given back at once.
+    fn exceeded(&self, tracker: &Tracker, chunk: u64, for_now: u64) -> Option<Exceeded> {
         if let Some(exceeded) = tracker.exceeded_by(chunk) {
             return Some(exceeded);
         }
-        if self.unchecked.get() + chunk as i64 >= PROCESS_CHECK_BYTES {
+        let both = chunk + for_now;
+        if self.unchecked.get() + both as i64 >= PROCESS_CHECK_BYTES {
             self.unchecked.set(0);
-            return process::exceeded_by(chunk);
+            return process::exceeded_by(both);
         }
         None
     }
@@ -94,7 +96,7 @@ impl State {
     }
 
     /// See [`admits`].
-    fn admits(&self, chunk: u64) -> bool {
+    fn admits(&self, chunk: u64, for_now: u64) -> bool {
         // What cleans up after a refusal must not be refused.
         if std::thread::panicking() {
             return true;
@@ -103,10 +105,14 @@ impl State {
         let (exceeded, used) = match unsafe { self.tracker.get().as_ref() } {
             Some(tracker) => {
                 self.sync();
-                (self.exceeded(tracker, chunk), tracker.current())
+                let exceeded = self.exceeded(tracker, chunk, for_now);
+                if exceeded.is_none() {
+                    tracker.note_peak(chunk);
+                }
+                (exceeded, tracker.current())
             }
             // Results become objects of the host when no query runs any more.
-            None if chunk as i64 >= PROCESS_CHECK_BYTES => (process::exceeded_by(chunk), 0),
+            None if chunk as i64 >= PROCESS_CHECK_BYTES => (process::exceeded_by(chunk + for_now), 0),
             None => return true,
         };
         self.refused.set(exceeded.map(|exceeded| self.named(exceeded, used)));
@@ -176,17 +182,30 @@ pub fn sync() {
 pub fn check(tracker: &Tracker) -> Result<()> {
     STATE.with(|state| {
         state.sync();
-        match state.exceeded(tracker, 0) {
+        match state.exceeded(tracker, 0, 0) {
             None => Ok(()),
             Some(exceeded) => Err(state.named(exceeded, tracker.current()).into_error()),
         }
     })
 }
 
-/// May a request for `chunk` bytes be served? Where not, the reason is kept for the error.
+/// May a request for `chunk` bytes be served, which takes `for_now` bytes more until it is? Where not, the reason is kept for the
+/// error.
 #[cold]
-pub(crate) fn admits(chunk: usize) -> bool {
-    STATE.try_with(|state| state.admits(chunk as u64)).unwrap_or(true)
+pub(crate) fn admits(chunk: usize, for_now: usize) -> bool {
+    STATE.try_with(|state| state.admits(chunk as u64, for_now as u64)).unwrap_or(true)
+}
+
+/// Takes note that there were `more` bytes just now than there are.
+#[cold]
+pub(crate) fn note_peak(more: usize) {
+    let _ = STATE.try_with(|state| {
+        state.sync();
+        // SAFETY: as in `sync`.
+        if let Some(tracker) = unsafe { state.tracker.get().as_ref() } {
+            tracker.note_peak(more as u64);
+        }
+    });
 }
 
 /// Keeps the size of a request that the system did not serve, unless a limit was the reason.

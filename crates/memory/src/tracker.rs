@@ -72,6 +72,17 @@ impl Tracker {
         }
     }
 
+    /// Takes note that `more` bytes than are charged are in use for a moment, between two times that a thread charges them.
+    pub fn note_peak(&self, more: u64) {
+        let now = self.current.load(Relaxed).saturating_add_unsigned(more);
+        if now > self.peak.load(Relaxed) {
+            self.peak.fetch_max(now, Relaxed);
+        }
+        if let Some(parent) = &self.parent {
+            parent.note_peak(more);
+        }
+    }
+
     /// Is `chunk` more bytes over the limit of this tracker or of one that contains it? Who is at work is left out.
     pub fn exceeded_by(&self, chunk: u64) -> Option<Exceeded> {
         let limit = self.limit();
@@ -116,7 +127,10 @@ mod tests {
         assert_eq!(query.exceeded_by(21).map(|e| (e.level, e.would_use)), Some((Level::User, 101)));
         query.add(-50);
         assert_eq!((query.current(), query.peak(), user.current()), (30, 80, 30));
+        query.note_peak(60);
+        query.note_peak(10);
+        assert_eq!((query.current(), query.peak()), (30, 90));
         drop(query);
-        assert_eq!((user.current(), user.peak()), (0, 80));
+        assert_eq!((user.current(), user.peak()), (0, 90));
     }
 }

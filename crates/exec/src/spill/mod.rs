@@ -135,10 +135,10 @@ pub struct Threshold {
 impl Threshold {
     /// The threshold of these limits for a query.
     pub fn new(limits: SpillLimits, ctx: &ExecContext) -> Threshold {
-        let most = match ctx.control.limits.max_memory_usage {
-            0 => process::limit().unwrap_or(0),
-            bytes => bytes,
-        };
+        let allowed = Some(ctx.control.limits.max_memory_usage).filter(|&bytes| bytes > 0);
+        // None at all is no limit in what follows.
+        let room = process::room_for(ctx.control.memory.current()).map(|bytes| bytes.max(1));
+        let most = allowed.into_iter().chain(room).min().unwrap_or(0);
         let part = (most as f64 * limits.ratio) as u64;
         // Where both settings are off, something is left because writing takes some memory itself.
         let least = [limits.bytes, part, most / 4 * 3].into_iter().filter(|&bytes| bytes > 0).min();
