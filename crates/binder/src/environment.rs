@@ -126,6 +126,9 @@ pub struct BinderSettings {
     pub using_means_aliases: bool,
     pub enable_unaligned_array_join: bool,
     pub any_join_distinct_right_table_keys: bool,
+    pub join_any_take_last_row: bool,
+    /// What WITH names is known to the sub-queries too.
+    pub enable_global_with_statement: bool,
     pub asterisk_include_materialized_columns: bool,
     pub asterisk_include_alias_columns: bool,
     pub max_recursive_cte_evaluation_depth: u64,
@@ -169,6 +172,8 @@ impl Default for BinderSettings {
             using_means_aliases: false,
             enable_unaligned_array_join: false,
             any_join_distinct_right_table_keys: false,
+            join_any_take_last_row: false,
+            enable_global_with_statement: true,
             asterisk_include_materialized_columns: false,
             asterisk_include_alias_columns: false,
             max_recursive_cte_evaluation_depth: 1000,

@@ -174,6 +174,7 @@ impl<'b> SelectBinder<'b> {
         while let Some(select) = query.outer {
             if let Some(bound) = select.bound_aliases.get(names[0])
                 && (bound.is_literal() || query.in_expression)
+                && self.query.env.settings().enable_global_with_statement
             {
                 let bound = if bound.is_literal() { bound.clone() } else { select.as_parameter(bound) };
                 self.outer_columns.extend(bound.columns());

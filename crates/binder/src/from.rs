@@ -645,7 +645,8 @@ impl QueryBinder<'_> {
                 if *op == ast::SetOp::Intersect { "INTERSECT" } else { "EXCEPT" }
             );
         }
-        let inner = QueryBinder { ctes: cte.before.clone(), ..self.deeper() };
+        let sees_with = self.env.settings().enable_global_with_statement;
+        let inner = QueryBinder { ctes: cte.before.clone().filter(|_| sees_with), ..self.deeper() };
         let mut bound = match recursive_parts(cte) {
             Some(parts) => inner.recursive_cte(cte, parts, needed)?,
             None => inner.query(&cte.query)?,

@@ -2,7 +2,7 @@
 
 use crate::call::{cast, constant_plan, make_call};
 use crate::select::SelectBinder;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Block, Builder, Column};
 use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource, SubqueryKind};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
@@ -28,7 +28,12 @@ impl SelectBinder<'_> {
         if let Some(query) = self.set_query(right)? {
             let key = self.shared_key("set", &query);
             self.bind_mentioned_aliases(&query);
-            let bound = self.query.in_expression_of(self).query(&query)?;
+            let mut binder = self.query.in_expression_of(self);
+            if !matches!(right.kind, ExprKind::Subquery(_)) {
+                // A name stands in this query, not in one below it.
+                binder.ctes = self.query.ctes.clone();
+            }
+            let bound = binder.query(&query)?;
             return self.in_query(left, bound, key, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
@@ -297,6 +302,11 @@ impl SelectBinder<'_> {
         if literal.ty.bare().is_string() && ty.bare().is_number() {
             return match cast(env, expr, ty.bare())? {
                 Expr::Literal(converted) => Ok(Some(converted.value())),
+                // The cast says what a Bool may be.
+                call if *ty.bare() == DataType::Bool => {
+                    env.run(constant_plan(self.query.ids, call))?;
+                    Ok(None)
+                }
                 _ => bail!(
                     TYPE_MISMATCH,
                     "Cannot convert string '{}' to type {}",
@@ -317,8 +327,9 @@ impl SelectBinder<'_> {
             }
             return Ok(converted.as_literal().map(Literal::value).filter(|v| !v.is_null()));
         }
-        // A name that an Enum does not have is in no row.
-        if literal.ty.bare().is_string() && ty.bare().is_enum() {
+        // A name or a number that an Enum does not have is in no row.
+        let names_element = literal.ty.bare().is_string() || literal.ty.bare().is_integer();
+        if names_element && ty.bare().is_enum() {
             return Ok(cast(env, expr, ty.bare())?.as_literal().map(Literal::value));
         }
         let target = ty.without_low_cardinality().clone();
@@ -326,10 +337,25 @@ impl SelectBinder<'_> {
             Expr::Literal(converted) => Ok(Some(converted.value())),
             // Folding failed: the cast says why.
             call => {
-                env.run(constant_plan(self.query.ids, call))?;
+                env.run(constant_plan(self.query.ids, call)).map_err(|error| match error.code().name {
+                    "CANNOT_PARSE_TEXT" if depth(&literal.ty) > 0 => {
+                        err!(TYPE_MISMATCH, "Cannot convert string to type {target}: {}", error.message())
+                    }
+                    _ => error,
+                })?;
                 Ok(None)
             }
         }
+    }
+
+    /// A float that is looked for among numbers of another type, which have one zero.
+    fn without_negative_zero(&self, needle: Expr, set_type: &DataType) -> Result<Expr> {
+        let (ty, other) = (needle.ty().clone(), set_type.bare());
+        if !ty.bare().is_float() || !other.is_number() || other.is_float() {
+            return Ok(needle);
+        }
+        let zero = Expr::literal(&Value::UInt(0), DataType::UInt8)?;
+        cast(self.query.env, make_call(self.query.env, "plus", vec![needle, zero])?, &ty)
     }
 
     fn in_query(
@@ -349,12 +375,24 @@ impl SelectBinder<'_> {
         let is_tuple = matches!(left.ty().bare(), DataType::Tuple(_));
         let right_is_tuple = matches!(right.fields[0].ty.bare(), DataType::Tuple(_));
         let whole = right.fields.len() == 1 && is_tuple == right_is_tuple;
+        if whole
+            && let (DataType::Tuple(a), DataType::Tuple(b)) = (left.ty().bare(), right.fields[0].ty.bare())
+        {
+            ensure!(
+                a.len() == b.len(),
+                NUMBER_OF_COLUMNS_DOESNT_MATCH,
+                "Number of columns in section IN doesn't match. {} at left, {} at right",
+                a.len(),
+                right.fields.len()
+            );
+        }
         let needles = if whole { vec![left] } else { self.needles(left)? };
         check_width(&needles, &right)?;
         let mut types = Vec::with_capacity(needles.len());
         let mut exprs = Vec::with_capacity(needles.len());
         let mut cast_needles = Vec::with_capacity(needles.len());
         for (needle, field) in needles.into_iter().zip(&right.fields) {
+            let needle = self.without_negative_zero(needle, &field.ty)?;
             let (a, b) = (needle.ty().without_low_cardinality(), field.ty.without_low_cardinality());
             let common = match supertype::pair_of_keys(a, b) {
                 Some(common) => common,

@@ -5,9 +5,11 @@ use crate::scope::{ScopeColumn, TableScope, Using, is_matcher};
 use crate::select::{Place, SelectBinder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_plan::{AsofOp, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
+use chalet_plan::{
+    AnyRule, AsofOp, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project,
+};
 use chalet_syntax::ast::{self, ExprKind};
-use chalet_types::{DataType, supertype};
+use chalet_types::{DataType, Value, supertype};
 use std::sync::Arc;
 
 /// A column of USING: as each side has it, and the type that both get.
@@ -39,7 +41,13 @@ impl SelectBinder<'_> {
             ast::JoinKind::Cross | ast::JoinKind::Comma => JoinKind::Cross,
             ast::JoinKind::Paste => JoinKind::Paste,
         };
-        let strictness = self.strictness(join, kind)?;
+        let (kind, strictness) = match (kind, self.strictness(join, kind)?) {
+            // One row of a key stands for all: each left row finds it.
+            (JoinKind::Inner, JoinStrictness::Any) if self.any_rule().distinct_right_keys => {
+                (JoinKind::Left, JoinStrictness::Semi)
+            }
+            both => both,
+        };
         let mut using: Vec<(String, String)> = match &join.constraint {
             ast::JoinConstraint::Using(items) => items.iter().map(using_name).collect::<Result<_>>()?,
             _ => Vec::new(),
@@ -85,6 +93,12 @@ impl SelectBinder<'_> {
             };
             conditions.asof = Some((key.left, AsofOp::GreaterOrEqual, key.right));
         }
+        ensure!(
+            (kind, strictness) != (JoinKind::Full, JoinStrictness::Any)
+                || self.any_rule().distinct_right_keys,
+            NOT_IMPLEMENTED,
+            "ANY FULL JOINs are not implemented"
+        );
         check_algorithms(&self.query.env.settings().join_algorithm, &right, kind, strictness, &conditions)?;
         let needs_condition = !matches!(kind, JoinKind::Cross | JoinKind::Paste) && !join.natural;
         ensure!(
@@ -175,6 +189,18 @@ impl SelectBinder<'_> {
         if !names.is_empty() {
             let position = self.tables.list.len();
             self.tables.usings.push(Using { position, names, right: kind == JoinKind::Right });
+        }
+    }
+
+    /// What the settings say of ANY.
+    fn any_rule(&self) -> AnyRule {
+        let settings = self.query.env.settings();
+        let sorts = ["full_sorting_merge", "partial_merge", "prefer_partial_merge"];
+        let algorithm = settings.join_algorithm.split(',').next().map_or("", str::trim);
+        AnyRule {
+            // Only a hash table has a last row.
+            takes_last: settings.join_any_take_last_row && !sorts.contains(&algorithm),
+            distinct_right_keys: settings.any_join_distinct_right_table_keys,
         }
     }
 
@@ -334,6 +360,59 @@ impl SelectBinder<'_> {
         Ok(())
     }
 
+    /// Takes the inequality of an ASOF JOIN out of the conditions of pairs, and checks what is left.
+    fn settle_asof(&self, kind: JoinKind, conditions: &mut Conditions) -> Result<()> {
+        // The first inequality is the ASOF condition and not a condition of pairs.
+        if let Some((l, _, r)) = &conditions.asof {
+            let (l, r) = (l.columns(), r.columns());
+            let all: HashSet<ColumnId> = l.union(&r).copied().collect();
+            if let Some(at) = conditions.residual.iter().position(|e| e.columns() == all) {
+                conditions.residual.remove(at);
+            }
+        }
+        if let Some((left, _, _)) = &conditions.asof {
+            let ty = left.ty().without_nullable();
+            let fits = ty.is_number()
+                || matches!(
+                    ty,
+                    DataType::Date
+                        | DataType::Date32
+                        | DataType::DateTime(_)
+                        | DataType::DateTime64(..)
+                        | DataType::Time
+                        | DataType::Time64(_)
+                        | DataType::Enum8(_)
+                        | DataType::Enum16(_)
+                        | DataType::Interval(_)
+                );
+            ensure!(fits, BAD_TYPE_OF_FIELD, "ASOF join not supported for type: {ty}");
+        }
+        let is_true = |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
+        conditions.residual.retain(|e| !is_true(e));
+        ensure!(
+            conditions.residual.is_empty() || conditions.asof.is_none(),
+            INVALID_JOIN_ON_EXPRESSION,
+            "ASOF JOIN requires equalities and one inequality"
+        );
+        let algorithms = &self.query.env.settings().join_algorithm;
+        if conditions.keys.is_empty() && algorithms.trim_start().starts_with("full_sorting_merge") {
+            // All rows are of one group.
+            let one = Expr::literal(&Value::UInt(1), DataType::UInt8)?;
+            conditions.keys.push(JoinKey { left: one.clone(), right: one, null_safe: false });
+        }
+        ensure!(
+            !conditions.keys.is_empty(),
+            NOT_IMPLEMENTED,
+            "ASOF join with hash algorithm needs at least one equi-join column"
+        );
+        ensure!(
+            matches!(kind, JoinKind::Inner | JoinKind::Left),
+            NOT_IMPLEMENTED,
+            "ASOF JOIN is only supported as INNER and LEFT"
+        );
+        Ok(())
+    }
+
     fn finish_join(
         &mut self,
         left: Plan,
@@ -344,52 +423,9 @@ impl SelectBinder<'_> {
         merged: Vec<MergedPair>,
     ) -> Result<Plan> {
         let env = self.query.env;
-        if strictness == JoinStrictness::Asof {
-            // The first inequality is the ASOF condition and not a condition of pairs.
-            if let Some((l, _, r)) = &conditions.asof {
-                let (l, r) = (l.columns(), r.columns());
-                let all: HashSet<ColumnId> = l.union(&r).copied().collect();
-                if let Some(at) = conditions.residual.iter().position(|e| e.columns() == all) {
-                    conditions.residual.remove(at);
-                }
-            }
-            if let Some((left, _, _)) = &conditions.asof {
-                let ty = left.ty().without_nullable();
-                let fits = ty.is_number()
-                    || matches!(
-                        ty,
-                        DataType::Date
-                            | DataType::Date32
-                            | DataType::DateTime(_)
-                            | DataType::DateTime64(..)
-                            | DataType::Time
-                            | DataType::Time64(_)
-                            | DataType::Enum8(_)
-                            | DataType::Enum16(_)
-                            | DataType::Interval(_)
-                    );
-                ensure!(fits, BAD_TYPE_OF_FIELD, "ASOF join not supported for type: {ty}");
-            }
-            let is_true =
-                |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
-            conditions.residual.retain(|e| !is_true(e));
-            ensure!(
-                conditions.residual.is_empty() || conditions.asof.is_none(),
-                INVALID_JOIN_ON_EXPRESSION,
-                "ASOF JOIN requires equalities and one inequality"
-            );
-            ensure!(
-                !conditions.keys.is_empty(),
-                NOT_IMPLEMENTED,
-                "ASOF join with hash algorithm needs at least one equi-join column"
-            );
-            ensure!(
-                matches!(kind, JoinKind::Inner | JoinKind::Left),
-                NOT_IMPLEMENTED,
-                "ASOF JOIN is only supported as INNER and LEFT"
-            );
-        } else {
-            conditions.asof = None;
+        match strictness {
+            JoinStrictness::Asof => self.settle_asof(kind, &mut conditions)?,
+            _ => conditions.asof = None,
         }
         let mut residual = None;
         for part in conditions.residual {
@@ -417,6 +453,7 @@ impl SelectBinder<'_> {
             right,
             kind,
             strictness,
+            any_rule: self.any_rule(),
             on: conditions.keys,
             asof: conditions.asof,
             residual,
@@ -475,7 +512,6 @@ fn check_algorithms(
 ) -> Result<()> {
     use JoinKind::{Cross, Full, Inner, Left, Paste, Right};
     use JoinStrictness::{All, Anti, Any, Asof, Semi};
-    ensure!(strictness != Any || kind != Full, NOT_IMPLEMENTED, "ANY FULL JOINs are not implemented");
     if matches!(kind, Cross | Paste) || conditions.keys.is_empty() && conditions.asof.is_none() {
         return Ok(());
     }
@@ -517,7 +553,10 @@ fn check_algorithms(
          right table storage type"
     );
     ensure!(
-        kind == Inner || conditions.residual.is_empty() || !list.iter().all(|name| sorts(name).is_some()),
+        kind == Inner
+            || strictness == Asof
+            || conditions.residual.is_empty()
+            || !list.iter().all(|name| sorts(name).is_some()),
         NOT_IMPLEMENTED,
         "JOIN with mixed conditions supports only hash join or grace hash join"
     );

@@ -173,11 +173,12 @@ impl<'b> QueryBinder<'b> {
             ast::SetExpr::Query(query) => self.query(query),
             ast::SetExpr::SetOp { op, quantifier, inputs } => {
                 // WITH before the first SELECT of a UNION is seen by all of them.
-                let shared = self.with_of_first(inputs)?;
+                let sees_with = self.env.settings().enable_global_with_statement;
+                let shared = if sees_with { self.with_of_first(inputs)? } else { self.clone() };
                 let mut bound = Vec::with_capacity(inputs.len());
                 query_settings::check_arms(inputs)?;
                 for (index, input) in inputs.iter().enumerate() {
-                    bound.push(match with_of(&inputs[0], input).filter(|_| index > 0) {
+                    bound.push(match with_of(&inputs[0], input).filter(|_| index > 0 && sees_with) {
                         Some(input) => shared.arm(&input, index + 1 == inputs.len())?,
                         None => shared.arm(input, index + 1 == inputs.len())?,
                     });

@@ -266,6 +266,12 @@ impl<'b> SelectBinder<'b> {
 
     /// WITH expressions that are constant are known before anything else, also to sub-queries of FROM.
     fn with_expressions(&mut self, select: &ast::Select) -> Result<()> {
+        // What the arguments of table functions give names to is known everywhere.
+        for table in chalet_syntax::visit::tables(select) {
+            if let ast::TableKind::Function(call) = &table.kind {
+                call.args.iter().try_for_each(|arg| collect_aliases(arg, &mut self.aliases))?;
+            }
+        }
         let mut tables = HashSet::default();
         for item in &select.with {
             if let ast::WithItem::Cte { name, .. } = item {

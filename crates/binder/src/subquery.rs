@@ -17,15 +17,16 @@ impl<'b> QueryBinder<'b> {
     where
         'b: 's,
     {
+        let sees_with = self.env.settings().enable_global_with_statement;
         QueryBinder {
             env: self.env,
             ids: self.ids,
-            ctes: self.ctes.clone(),
+            ctes: self.ctes.clone().filter(|_| sees_with),
             outer: Some(outer),
             in_expression: false,
             depth: self.depth + 1,
             shared: self.shared.clone(),
-            with: self.with.clone(),
+            with: self.with.clone().filter(|_| sees_with),
             n_subqueries: self.n_subqueries.clone(),
         }
     }

@@ -57,6 +57,7 @@ mod function_table;
 pub mod functions;
 mod generate_random;
 pub mod host;
+mod implicit_indexes;
 mod insert_data;
 mod inserted_rows;
 mod made_table;

@@ -20,6 +20,9 @@ fn entry(args: &[TableArgument], ctx: &QueryContext) -> Result<(String, String, 
     let (database, table) = (name(0), name(1));
     match ctx.entry(Some(&database), &table) {
         Some(entry) => Ok((database, table, entry)),
+        None if !ctx.database.shared.catalog.database_exists(&database) => {
+            bail!(UNKNOWN_DATABASE, "Database {database} does not exist")
+        }
         None => bail!(UNKNOWN_TABLE, "Table {database}.{table} does not exist"),
     }
 }

@@ -60,6 +60,7 @@ fn optimized_part(plan: Plan, ctx: &QueryContext, part: Part) -> Result<Plan> {
         is_subquery: part != Part::Statement,
         is_set: part == Part::Set,
         common_tables: &ctx.common_tables,
+        counts_before_limit: part == Part::Statement && ctx.exec.settings.exact_rows_before_limit,
     };
     let mut plan = plan;
     let mut projections = Choice::of(ctx);
@@ -96,6 +97,11 @@ fn check_columns(plan: &Plan, most: u64, fetched: usize) -> Result<()> {
 
 /// The settings that switch rules off, by the kernel's names.
 fn is_rule_off(settings: &Settings, rule: &str) -> bool {
+    // Rows are to be counted where they are grouped as it is written.
+    let regroups = ["eager_aggregation", "grouping_sets_over_groups", "single_distinct_to_group_by"];
+    if regroups.contains(&rule) && settings.flag("rows_before_aggregation") == Some(true) {
+        return true;
+    }
     let switch = match rule {
         "unnest_subqueries" => "correlated_subqueries_substitute_equivalent_expressions",
         "factor_disjunctions" => "optimize_extract_common_expressions",

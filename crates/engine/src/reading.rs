@@ -2,7 +2,7 @@
 
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
-use chalet_base::err;
+use chalet_base::{Result, err};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
 use chalet_formats::input::{Cast, Evaluate};
@@ -88,6 +88,34 @@ fn evaluator(ctx: &QueryContext) -> Evaluate {
             })?;
             return Ok(parsed.value(0));
         }
-        Ok(cast(&column, &literal.ty, ty)?.value(0))
+        written_as(&cast, &column, &literal.ty, ty)
     })
+}
+
+/// The value of an expression among data as a column takes it: numbers become FixedString by their text, and what is of another
+/// shape is a mismatch of types.
+fn written_as(cast: &Cast, column: &Column, from: &DataType, to: &DataType) -> Result<Value> {
+    if let Some(text) = text_in_place_of_fixed(from, to) {
+        let texts = cast(column, from, &text)?;
+        return Ok(cast(&texts, &text, to)?.value(0));
+    }
+    let converted = cast(column, from, to).map_err(|error| match error.code().name {
+        "CANNOT_CONVERT_TYPE" => {
+            err!(TYPE_MISMATCH, "Type mismatch in IN or VALUES section. Expected: {to}. Got: {from}")
+        }
+        "CANNOT_PARSE_TEXT" if !from.bare().is_string() => {
+            err!(TYPE_MISMATCH, "Cannot convert string to type {to}: {}", error.message())
+        }
+        _ => error,
+    })?;
+    Ok(converted.value(0))
+}
+
+/// The type with String where a FixedString is to be made of a number; none where that is not so.
+fn text_in_place_of_fixed(from: &DataType, to: &DataType) -> Option<DataType> {
+    match (from.bare(), to.bare()) {
+        (DataType::Array(from), DataType::Array(to)) => Some(text_in_place_of_fixed(from, to)?.array()),
+        (from, DataType::FixedString(_)) if from.is_number() => Some(DataType::String),
+        _ => None,
+    }
 }

@@ -193,6 +193,9 @@ fn looped(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> 
 
 fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {
     let TableArgument::Value(value, ty) = arg else {
+        if let TableArgument::Word(word) = arg {
+            bail!(UNKNOWN_IDENTIFIER, "Unknown expression identifier `{word}`");
+        }
         bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Table function '{function}' takes numbers");
     };
     ensure!(
@@ -281,7 +284,21 @@ fn series(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {
 
 /// The columns of `'a UInt8, b String DEFAULT 'x''`.
 pub(crate) fn structure_columns(text: &str, ctx: &QueryContext) -> Result<Vec<ColumnSchema>> {
-    columns(&chalet_syntax::parse_structure(text)?, ctx)
+    let defs = chalet_syntax::parse_structure(text)?;
+    if let Some(bare) = defs.iter().find(|def| def.ty.is_none() && def.default.is_none()) {
+        bail!(SYNTAX_ERROR, "Syntax error (columns declaration list): column {} has no type", bare.name.name);
+    }
+    columns(&defs, ctx)
+}
+
+/// Fails where an argument is a value of another type than the text that it must be.
+fn check_is_text(arg: &TableArgument, what: &str) -> Result<()> {
+    match arg {
+        TableArgument::Value(_, ty) if !ty.bare().is_string() => {
+            bail!(BAD_ARGUMENTS, "Argument '{what}' must be a literal with type String, got {ty}")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The columns of `null()` where it is read.
@@ -291,6 +308,7 @@ fn no_structure() -> Schema {
 
 /// `dictionary(name)`.
 fn dictionary(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    args.iter().try_for_each(|arg| check_is_text(arg, "dictionary_name"))?;
     let [Some(written)] = &args.iter().map(text).collect::<Vec<_>>()[..] else {
         bail!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
@@ -313,6 +331,8 @@ fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "Table function 'file' requires from 1 to 4 arguments: path, format, structure, compression method"
     );
+    let names = ["format", "structure", "compression_method"];
+    args.iter().skip(1).zip(names).try_for_each(|(arg, what)| check_is_text(arg, what))?;
     let word = |i: usize| words.get(i).cloned().flatten().filter(|w| w != "auto");
     let Some(path) = word(0) else {
         bail!(BAD_ARGUMENTS, "The path of table function 'file' must be a string")
@@ -360,6 +380,8 @@ fn python(args: &[TableArgument], replacement_scan: Option<&dyn ReplacementScan>
 
 /// `format(name[, structure], data)`.
 fn format_function(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let names = if args.len() == 2 { &["format", "data"][..] } else { &["format", "structure", "data"][..] };
+    args.iter().zip(names).try_for_each(|(arg, what)| check_is_text(arg, what))?;
     let words: Vec<Option<String>> = args.iter().map(text).collect();
     let (name, given, data) = match (&words[..], args) {
         ([Some(name), _], [_, TableArgument::Value(data, _)]) => (name, None, data),
@@ -496,6 +518,9 @@ fn converted(
         Some(text) if from.is_string() && is_refused_as_text(to) => {
             let text = String::from_utf8_lossy(text);
             err!(TYPE_MISMATCH, "Cannot convert string '{text}' to type {to}")
+        }
+        None if matches!(from.bare(), DataType::Tuple(_)) && to.is_number() => {
+            err!(TYPE_MISMATCH, "Type mismatch in IN or VALUES section. Expected: {to}. Got: Tuple")
         }
         _ => error,
     })?;

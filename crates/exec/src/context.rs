@@ -32,6 +32,8 @@ pub struct ExecSettings {
     pub max_rows_in_distinct: u64,
     /// `count()` of whole files may come from their statistics.
     pub optimize_count_from_files: bool,
+    /// The rows before the LIMIT of a result are all counted, so reading goes on behind it (`exact_rows_before_limit`).
+    pub exact_rows_before_limit: bool,
     /// `min` and `max` of columns of whole files may.
     pub optimize_use_implicit_projections: bool,
     /// Scans skip rows by the top-k threshold of a sort above them; where its first key is a string, the second too.
@@ -86,6 +88,7 @@ impl Default for ExecSettings {
             max_rows_to_sort: 0,
             max_rows_in_distinct: 0,
             optimize_count_from_files: true,
+            exact_rows_before_limit: false,
             optimize_use_implicit_projections: true,
             use_top_k_dynamic_filtering: true,
             use_top_k_dynamic_filtering_for_variable_length_types: false,

@@ -69,6 +69,8 @@ pub struct QueryControl {
     pub read_rows: AtomicU64,
     pub read_bytes: AtomicU64,
     pub total_rows: AtomicU64,
+    /// Rows that came to aggregations; the highest number while there was none.
+    pub aggregated_rows: AtomicU64,
     /// Bytes that are in temporary files now.
     pub temporary_bytes: AtomicU64,
     pub files: Arc<ScanProgress>,
@@ -106,6 +108,7 @@ impl QueryControl {
             read_rows: AtomicU64::new(0),
             read_bytes: AtomicU64::new(0),
             total_rows: AtomicU64::new(0),
+            aggregated_rows: AtomicU64::new(u64::MAX),
             temporary_bytes: AtomicU64::new(0),
             files: Arc::default(),
             interrupt,
@@ -115,6 +118,21 @@ impl QueryControl {
             last_progress: AtomicU64::new(0),
             failure: Mutex::new(None),
         }
+    }
+
+    /// Notes that rows, or none, come to an aggregation.
+    pub fn add_aggregated_rows(&self, rows: u64) {
+        let known = self.aggregated_rows.load(Relaxed);
+        if known == u64::MAX {
+            // Whoever is first makes it a count.
+            let _ = self.aggregated_rows.compare_exchange(known, 0, Relaxed, Relaxed);
+        }
+        self.aggregated_rows.fetch_add(rows, Relaxed);
+    }
+
+    /// How many rows came to aggregations, if there were any.
+    pub fn rows_before_aggregation(&self) -> Option<u64> {
+        Some(self.aggregated_rows.load(Relaxed)).filter(|&rows| rows != u64::MAX)
     }
 
     /// The same, with a callback that progress is reported to, between blocks and not more often than after so many microseconds.

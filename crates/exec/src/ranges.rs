@@ -15,11 +15,37 @@ use std::cmp::Ordering;
 /// Sets with more constants than this are not looked up in statistics.
 const MAX_AMONG: usize = 100;
 
-/// What a filter says of single columns of a scan. All of it holds for every row that passes.
+/// What a filter says of single columns of a scan. All of it holds for every row that passes, or was hinted at.
 pub fn ranges(filter: &Expr, scan: &Layout) -> Vec<ColumnRange> {
     let mut conjuncts = Vec::new();
     filter.clone().conjuncts(&mut conjuncts);
-    conjuncts.iter().filter_map(|conjunct| range(conjunct, scan)).collect()
+    let of = |conjunct: &Expr| match conjunct {
+        Expr::Call { function, args } if function.function.record().hints_index => {
+            args.iter().flat_map(|hint| ranges(hint, scan)).collect()
+        }
+        other => Vec::from_iter(range(other, scan)),
+    };
+    conjuncts.iter().flat_map(of).collect()
+}
+
+/// Does a filter bound columns by hints, which do not hold for the rows?
+pub fn has_hints(filter: &Expr) -> bool {
+    let is_hint = |expr: &Expr| match expr {
+        Expr::Call { function, .. } => function.function.record().hints_index,
+        _ => false,
+    };
+    filter.any(&is_hint)
+}
+
+/// Is it made of hints alone?
+pub fn is_hint(filter: &Expr) -> bool {
+    let mut conjuncts = Vec::new();
+    filter.clone().conjuncts(&mut conjuncts);
+    let is_hint = |conjunct: &Expr| match conjunct {
+        Expr::Call { function, .. } => function.function.record().hints_index,
+        _ => false,
+    };
+    conjuncts.iter().all(is_hint)
 }
 
 /// What a conjunct says of one column, where that is all that it says.

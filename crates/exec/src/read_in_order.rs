@@ -10,7 +10,7 @@
 use crate::ExecContext;
 use crate::expression::{Program, layout};
 use crate::operators::merge_runs::MergeOrder;
-use crate::ranges::ranges;
+use crate::ranges::{has_hints, ranges};
 use chalet_base::Result;
 use chalet_columns::keys::Order;
 use chalet_plan::{ColumnId, Expr, Plan, ScanNode, Sort};
@@ -90,6 +90,10 @@ pub(crate) fn scan_order(node: &Sort, ctx: &ExecContext) -> Option<ScanOrder> {
             _ => return None,
         };
     };
+    // Which granules hints leave is found out part by part.
+    if scan.filter.as_ref().is_some_and(has_hints) {
+        return None;
+    }
     let (has_ranges, reversed) = follows_table(scan, &keys)?;
     // Without ranges one worker reads all: that pays where it need not read far.
     (has_ranges || node.limit.is_some()).then_some(ScanOrder {

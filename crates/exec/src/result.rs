@@ -24,7 +24,8 @@ pub struct Output {
 pub fn execute(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<Output> {
     guarded(|| {
         ctx.control.begin();
-        let (physical, rows) = plan_physical(plan, ctx)?;
+        let counts_all = ctx.settings.exact_rows_before_limit;
+        let (physical, rows) = plan_physical(plan, counts_all, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, true, rows))).run(ctx)?;
         let totals = physical.totals.map(|path| path.take()).transpose()?.flatten();
         let limits = &physical.before_limits;
@@ -43,7 +44,7 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
         target.lock().unwrap_or_else(PoisonError::into_inner).push(block);
         Ok(())
     });
-    let (physical, rows) = plan_physical(plan, ctx)?;
+    let (physical, rows) = plan_physical(plan, false, ctx)?;
     Stage::new(physical.stream, Arc::new(Collect::new(consumer, false, rows))).run(ctx)?;
     Ok(std::mem::take(&mut *blocks.lock().unwrap_or_else(PoisonError::into_inner)))
 }
@@ -52,7 +53,7 @@ pub fn run_to_blocks(plan: &Plan, ctx: &ExecContext) -> Result<Vec<Block>> {
 pub fn execute_unlimited(plan: &Plan, consumer: Consumer, ctx: &ExecContext) -> Result<()> {
     guarded(|| {
         ctx.control.begin();
-        let (physical, rows) = plan_physical(plan, ctx)?;
+        let (physical, rows) = plan_physical(plan, false, ctx)?;
         Stage::new(physical.stream, Arc::new(Collect::new(consumer, false, rows))).run(ctx)?;
         Ok(())
     })

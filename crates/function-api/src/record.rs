@@ -51,6 +51,8 @@ pub struct Record {
     pub without_parentheses: bool,
     /// What of its first argument is it about? For indexes of values and words.
     pub search: Search,
+    /// True whatever its arguments are, but they are conditions: what indexes and statistics say that these leave out is left out.
+    pub hints_index: bool,
 }
 
 /// A statement and its answer in TabSeparated.
@@ -89,6 +91,7 @@ impl Record {
         comparison: Comparison::No,
         only_length: false,
         search: Search::No,
+        hints_index: false,
     };
 }
 

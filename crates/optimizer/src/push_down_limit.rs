@@ -10,15 +10,22 @@
 
 use crate::rewriter::{Rewriter, top_down};
 use chalet_base::Result;
-use chalet_plan::{Plan, Sort};
+use chalet_plan::{Limit, Plan, Sort};
 
-pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
+pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
+    if with.counts_before_limit {
+        return top_down(plan, &mut |mut node| {
+            if let Plan::Limit(limit) = &mut node
+                && let Some(rows) = rows_of(limit)
+            {
+                push_to_made_rows(&mut limit.input, rows);
+            }
+            Ok(node)
+        });
+    }
     top_down(plan, &mut |mut node| {
         if let Plan::Limit(limit) = &mut node
-            && !limit.from_end.any()
-            && limit.ties.is_none()
-            && limit.parts.is_empty()
-            && let Some(rows) = limit.limit.and_then(|n| n.checked_add(limit.offset))
+            && let Some(rows) = rows_of(limit)
         {
             push(&mut limit.input, rows);
             if let Some(sort) = sort_below(&mut limit.input) {
@@ -27,6 +34,25 @@ pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
         }
         Ok(node)
     })
+}
+
+/// How many rows of its input a limit needs, where that is known.
+fn rows_of(limit: &Limit) -> Option<u64> {
+    if limit.from_end.any() || limit.ties.is_some() || !limit.parts.is_empty() {
+        return None;
+    }
+    limit.limit.and_then(|n| n.checked_add(limit.offset))
+}
+
+/// Tells a scan of rows that are made when they are asked for that no more are needed: nobody counts the others.
+fn push_to_made_rows(plan: &mut Plan, rows: u64) {
+    match plan {
+        Plan::Scan(node) if node.table.makes_rows() => {
+            node.limit = Some(node.limit.map_or(rows, |known| known.min(rows)))
+        }
+        Plan::Project(node) => push_to_made_rows(&mut node.input, rows),
+        _ => {}
+    }
 }
 
 /// Tells a node that no more than `rows` of its rows are needed.

@@ -47,6 +47,8 @@ pub struct Rewriter<'a> {
     /// Do the rows become a set, whatever their number and order?
     pub is_set: bool,
     pub common_tables: &'a CommonTables,
+    /// Are all rows before the topmost limits counted, which therefore stop nothing below?
+    pub counts_before_limit: bool,
 }
 
 /// The common table expressions of a statement that its queries share.

@@ -23,8 +23,8 @@ pub use common_table::{CommonTable, CommonTableId, SharedPlan, SharedScan};
 pub use expr::{Expr, InExpr, InSet, Literal, SetSource, SubqueryExpr, SubqueryKind};
 pub use merge_rows::{Fold, MergeRows, RowRule};
 pub use node::{
-    Aggregate, AggregateCall, AggregateName, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn, Filter,
-    FrameBound, FrameSpec, FrameUnit, FromEnd, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness, Limit,
-    LimitBy, Plan, Project, RowParts, ScanIndex, ScanLimits, ScanNode, SetOp, SetOpKind, Sort, SortKey,
-    Totals, Union, Values, Window, WindowCall, WindowImpl,
+    Aggregate, AggregateCall, AggregateName, AnyRule, ArrayJoin, AsofOp, Distinct, Fetch, Fill, FillColumn,
+    Filter, FrameBound, FrameSpec, FrameUnit, FromEnd, GroupingKind, Join, JoinKey, JoinKind, JoinStrictness,
+    Limit, LimitBy, Plan, Project, RowParts, ScanIndex, ScanLimits, ScanNode, SetOp, SetOpKind, Sort,
+    SortKey, Totals, Union, Values, Window, WindowCall, WindowImpl,
 };

@@ -359,6 +359,16 @@ pub enum JoinStrictness {
     Asof,
 }
 
+/// Which pairs ANY and SEMI take where there are several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnyRule {
+    /// Of the partners of a left row the last, instead of the first (`join_any_take_last_row`).
+    pub takes_last: bool,
+    /// RIGHT and FULL give each left row one partner, whichever others take it too; right rows that others of their key stand for
+    /// are left out (`any_join_distinct_right_table_keys`).
+    pub distinct_right_keys: bool,
+}
+
 /// Puts out the left's columns, then the right's. A column that the kind can leave without a partner has the type
 /// (and the default) that `fields` says.
 #[derive(Clone, Debug)]
@@ -367,6 +377,7 @@ pub struct Join {
     pub right: Plan,
     pub kind: JoinKind,
     pub strictness: JoinStrictness,
+    pub any_rule: AnyRule,
     /// Equal pairs (left expression, right expression), of the same type. NULL equals nothing unless `null_safe`.
     pub on: Vec<JoinKey>,
     /// ASOF: left expression, operator, right expression.

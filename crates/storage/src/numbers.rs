@@ -26,6 +26,10 @@ pub struct Sequence {
 }
 
 impl Table for Sequence {
+    fn makes_rows(&self) -> bool {
+        true
+    }
+
     fn engine(&self) -> &str {
         self.engine
     }

@@ -19,6 +19,8 @@ pub struct ScanRequest {
     pub only_lengths: Vec<usize>,
     /// Conditions that every needed row meets, for skipping; all of them hold together.
     pub ranges: Vec<ColumnRange>,
+    /// The ranges are hints, which do not hold for the rows: all rows of a granule are read, where any of them may be within.
+    pub whole_granules: bool,
     /// What data skipping indexes of the table test of the filter.
     pub skip_conditions: Vec<SkipCondition>,
     /// The whole filter as code, for readers that decode the other columns only for rows that pass.

@@ -121,6 +121,8 @@ pub struct SkipIndex {
     /// `minmax`, `bloom_filter(0.01)`.
     pub kind: Arc<str>,
     pub granularity: u64,
+    /// Nobody declared it: a setting of the table asks for it.
+    pub is_implicit: bool,
 }
 
 impl SkipIndex {
@@ -195,6 +197,11 @@ pub trait Table: Send + Sync {
 
     /// Do its scans give row ids, and read further columns of rows by them?
     fn has_row_ids(&self) -> bool {
+        false
+    }
+
+    /// Are its rows made when they are asked for, and no others?
+    fn makes_rows(&self) -> bool {
         false
     }
 

@@ -356,7 +356,8 @@ impl<'a> Lexer<'a> {
             }
         }
         if name > 1 {
-            return self.take(name, TokenKind::Word);
+            let word = rest.iter().position(|&b| !is_word(b)).unwrap_or(rest.len());
+            return self.take(word, TokenKind::Word);
         }
         self.take(1, TokenKind::Error(LexError::Unrecognized))
     }

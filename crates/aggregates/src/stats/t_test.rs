@@ -154,6 +154,11 @@ impl RowAggregate for Samples {
             }
         } else {
             results[0] = f64::NAN;
+            // 0 by 0: equal means, and nothing that deviates.
+            let has_deviation = if self.equal { freedom > 0.0 } else { n > 1.0 && m > 1.0 };
+            if t.is_nan() && n > 0.0 && m > 0.0 && has_deviation {
+                results[1] = 0.0;
+            }
         }
         let Values::Struct { fields, len } = &mut out.values else {
             bail!(LOGICAL_ERROR, "A t-test does not make a tuple");

@@ -126,8 +126,11 @@ impl RowAggregate for Sample {
         let t = (mean - population) / error;
         // Values that differ by no more than rounding have no deviation to speak of.
         let constant = error < 10.0 * f64::EPSILON * mean.abs();
-        if n < 2.0 || constant || !t.is_finite() {
+        if n < 2.0 || constant {
             return push_floats(&[f64::NAN; 4], out);
+        }
+        if !t.is_finite() {
+            return push_floats(&[f64::NAN, 0.0, f64::NAN, f64::NAN], out);
         }
         let freedom = n - 1.0;
         let p = student_outside(t, freedom).clamp(0.0, 1.0);

@@ -33,6 +33,7 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
         names.push(text);
     }
     let (database, table, column) = (names[0], names[1], names[2]);
+    ensure!(!table.is_empty(), UNKNOWN_TABLE, "Table name is empty");
     ensure!(!database.is_empty(), UNKNOWN_DATABASE, "Empty database name");
     let table = OwnHost::of(ctx)?.table(database, table)?;
     let found = table.schema().columns.iter().any(|known| !known.is_virtual && *known.name == *column);

@@ -30,7 +30,9 @@ impl Settings {
 
     pub fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
-        let flags: [(&str, &mut bool); 22] = [
+        let flags: [(&str, &mut bool); 24] = [
+            ("join_any_take_last_row", &mut s.join_any_take_last_row),
+            ("enable_global_with_statement", &mut s.enable_global_with_statement),
             ("prefer_column_name_to_alias", &mut s.prefer_column_name_to_alias),
             ("transform_null_in", &mut s.transform_null_in),
             ("allow_suspicious_types_in_group_by", &mut s.allow_suspicious_types_in_group_by),
@@ -111,7 +113,8 @@ impl Settings {
             Some("break") => GroupByOverflow::Break,
             _ => GroupByOverflow::Throw,
         };
-        let flags: [(&str, &mut bool); 6] = [
+        let flags: [(&str, &mut bool); 7] = [
+            ("exact_rows_before_limit", &mut s.exact_rows_before_limit),
             ("optimize_count_from_files", &mut s.optimize_count_from_files),
             ("optimize_use_implicit_projections", &mut s.optimize_use_implicit_projections),
             ("optimize_move_to_prewhere", &mut s.optimize_move_to_prewhere),

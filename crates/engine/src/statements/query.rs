@@ -103,7 +103,10 @@ fn write(
         rows_read: ctx.control.read_rows.load(Relaxed),
         bytes_read: ctx.control.read_bytes.load(Relaxed),
         rows_before_limit: result.rows_before_limit,
-        rows_before_aggregation: None,
+        rows_before_aggregation: match ctx.state.settings.flag("rows_before_aggregation") {
+            Some(true) => ctx.control.rows_before_aggregation(),
+            _ => None,
+        },
     })
 }
 

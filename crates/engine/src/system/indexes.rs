@@ -55,7 +55,7 @@ fn row(database: &str, table: &str, index: &SkipIndex, bytes: u64) -> Vec<Value>
         Value::from(index.kind_name().as_str()),
         Value::from(&*index.kind),
         Value::from(listed(&index.expr).as_str()),
-        Value::Int(0),
+        Value::Int(i64::from(index.is_implicit)),
         Value::UInt(index.granularity),
         Value::UInt(bytes),
         Value::UInt(bytes),

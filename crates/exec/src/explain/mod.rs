@@ -31,7 +31,7 @@ pub struct Pipeline {
 impl Pipeline {
     /// Plans it physically. Fails where a query with this plan would before it runs.
     pub fn of(plan: &Plan, ctx: &ExecContext) -> Result<Pipeline> {
-        let (physical, rows) = plan_physical(plan, ctx)?;
+        let (physical, rows) = plan_physical(plan, ctx.settings.exact_rows_before_limit, ctx)?;
         let last = Stage::new(physical.stream, Arc::new(Collect::new(Box::new(|_| Ok(())), false, rows)));
         Ok(Pipeline { last, ctx: ctx.clone() })
     }

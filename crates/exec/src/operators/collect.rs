@@ -29,6 +29,8 @@ pub struct Collect {
 pub struct RowRange {
     pub limit: u64,
     pub offset: u64,
+    /// Rows behind these are read too, to be counted.
+    pub reads_all: bool,
     /// Counts the rows that come in.
     pub rows_in: Arc<AtomicU64>,
 }
@@ -36,7 +38,7 @@ pub struct RowRange {
 impl RowRange {
     /// Rows that must be in before reading can stop.
     fn needed(&self) -> u64 {
-        self.limit.saturating_add(self.offset)
+        if self.reads_all { u64::MAX } else { self.limit.saturating_add(self.offset) }
     }
 }
 
@@ -51,6 +53,7 @@ struct State {
     limited: bool,
     /// Rows that are still to be skipped, then to be given.
     rest: Option<(u64, u64)>,
+    reads_all: bool,
     /// Position at which each worker is; `None` when it has ended.
     workers: Vec<Option<Position>>,
     waiting: BTreeMap<(Position, u32), Block>,
@@ -68,6 +71,7 @@ impl Collect {
             consumer,
             limited,
             rest: rows.as_ref().map(|rows| (rows.offset, rows.limit)),
+            reads_all: rows.as_ref().is_some_and(|rows| rows.reads_all),
             workers: Vec::new(),
             waiting: BTreeMap::new(),
             next_key: 0,
@@ -164,7 +168,7 @@ impl State {
 
     /// Has the limit been reached?
     fn is_done(&self) -> bool {
-        self.rest.is_some_and(|(_, take)| take == 0)
+        !self.reads_all && self.rest.is_some_and(|(_, take)| take == 0)
     }
 }
 

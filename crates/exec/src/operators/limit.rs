@@ -24,6 +24,8 @@ pub struct Limit {
     pub ties: Option<Program>,
     pub from_end: FromEnd,
     pub parts: RowParts,
+    /// Rows behind those that are needed are read too, to be counted.
+    pub reads_all: bool,
     pub collected: Arc<AtomicU64>,
 }
 
@@ -45,6 +47,7 @@ impl Sink for Limit {
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(Worker {
             needed: self.needed(),
+            reads_all: self.reads_all,
             collected: self.collected.clone(),
             in_task: ((0, 0), 0),
             blocks: Vec::new(),
@@ -53,7 +56,7 @@ impl Sink for Limit {
     }
 
     fn is_satisfied(&self) -> bool {
-        self.needed().is_some_and(|needed| self.collected.load(Relaxed) >= needed)
+        !self.reads_all && self.needed().is_some_and(|needed| self.collected.load(Relaxed) >= needed)
     }
 
     fn finish(&self, workers: Vec<Box<dyn SinkWorker>>, ctx: &ExecContext) -> Result<Arc<dyn Scan>> {
@@ -154,6 +157,7 @@ fn cut(blocks: Vec<Block>, start: u64, end: u64) -> Vec<Block> {
 
 struct Worker {
     needed: Option<u64>,
+    reads_all: bool,
     collected: Arc<AtomicU64>,
     /// Task, and rows that came of it.
     in_task: ((u32, u32), u64),
@@ -166,16 +170,17 @@ impl SinkWorker for Worker {
         if self.in_task.0 != position.task() {
             self.in_task = (position.task(), 0);
         }
+        let has_enough = |rows: u64| self.needed.is_some_and(|needed| rows >= needed);
+        let is_needed = !has_enough(self.in_task.1);
         self.in_task.1 += block.n_rows() as u64;
         self.collected.fetch_add(block.n_rows() as u64, Relaxed);
-        self.memory.grow(block.memory())?;
-        self.blocks.push((position, block));
         // Later tasks of this worker come after this one, so they are not needed either.
-        Ok(if self.needed.is_some_and(|needed| self.in_task.1 >= needed) {
-            Flow::Stop
-        } else {
-            Flow::Continue
-        })
+        let flow = if has_enough(self.in_task.1) && !self.reads_all { Flow::Stop } else { Flow::Continue };
+        if is_needed {
+            self.memory.grow(block.memory())?;
+            self.blocks.push((position, block));
+        }
+        Ok(flow)
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

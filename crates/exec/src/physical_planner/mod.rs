@@ -151,9 +151,13 @@ impl PhysicalPlan {
 
 /// Plans a logical plan physically; which rows a limit on top of it leaves comes beside the physical plan, for who takes
 /// them. Sets of IN are built first, by running their sub-queries, because programs look into them. Fails where a node is
-/// not supported or a set cannot be built.
-pub fn plan_physical(plan: &Plan, ctx: &ExecContext) -> Result<(PhysicalPlan, Option<RowRange>)> {
-    PhysicalPlanner::new(ctx).plan_result(plan)
+/// not supported or a set cannot be built. `counts_all`: its topmost limits read all rows, to count them.
+pub fn plan_physical(
+    plan: &Plan,
+    counts_all: bool,
+    ctx: &ExecContext,
+) -> Result<(PhysicalPlan, Option<RowRange>)> {
+    PhysicalPlanner { counts_all: Cell::new(counts_all), ..PhysicalPlanner::new(ctx) }.plan_result(plan)
 }
 
 /// Does a join without right rows have none at all?
@@ -174,6 +178,8 @@ pub(crate) struct PhysicalPlanner<'a> {
     runtime_filters: RefCell<RuntimeFilters>,
     /// May what comes next stop reading before all rows have come?
     may_stop: Cell<bool>,
+    /// Do limits read all rows, to count them? Not those below another one.
+    counts_all: Cell<bool>,
 }
 
 impl<'a> PhysicalPlanner<'a> {
@@ -185,6 +191,7 @@ impl<'a> PhysicalPlanner<'a> {
             scan_order: RefCell::default(),
             runtime_filters: RefCell::new(RuntimeFilters::new(ctx)),
             may_stop: Cell::new(false),
+            counts_all: Cell::new(false),
         }
     }
 }
@@ -195,6 +202,14 @@ impl PhysicalPlanner<'_> {
         let before = self.may_stop.replace(may_stop);
         let input = self.plan(plan);
         self.may_stop.set(before);
+        input
+    }
+
+    /// Plans the input of a limit, which stops before the end of it unless it counts all rows.
+    fn input_of_limit(&self, plan: &Plan) -> Result<PhysicalPlan> {
+        let counts_all = self.counts_all.replace(false);
+        let input = self.input(plan, !counts_all);
+        self.counts_all.set(counts_all);
         input
     }
 
@@ -373,6 +388,7 @@ impl PhysicalPlanner<'_> {
                         ties: None,
                         from_end: plan::FromEnd::default(),
                         parts: plan::RowParts::default(),
+                        reads_all: false,
                         collected: Arc::default(),
                     })
                 }),
@@ -464,10 +480,12 @@ impl PhysicalPlanner<'_> {
         match plan {
             Plan::Limit(node) if node.ties.is_none() && !node.from_end.any() && node.parts.is_empty() => {
                 let Some(limit) = node.limit else { return Ok((self.plan(plan)?, None)) };
-                let mut input = self.input(&node.input, true)?;
+                let mut input = self.input_of_limit(&node.input)?;
                 let rows_in = Arc::new(AtomicU64::new(0));
-                input.count_before_limit(limit.saturating_add(node.offset), rows_in.clone());
-                Ok((input, Some(RowRange { limit, offset: node.offset, rows_in })))
+                let (offset, reads_all) = (node.offset, self.counts_all.get());
+                let most = if reads_all { u64::MAX } else { limit.saturating_add(offset) };
+                input.count_before_limit(most, rows_in.clone());
+                Ok((input, Some(RowRange { limit, offset, reads_all, rows_in })))
             }
             other => Ok((self.plan(other)?, None)),
         }
@@ -485,12 +503,13 @@ impl PhysicalPlanner<'_> {
             ties,
             from_end: node.from_end,
             parts: node.parts,
+            reads_all: self.counts_all.get(),
             collected: collected.clone(),
         };
-        let mut input = self.input(&node.input, true)?;
+        let mut input = self.input_of_limit(&node.input)?;
         // How many rows a part is, is known at the end only.
         if let Some(limit) = node.limit.or(node.parts.limit.map(|_| 0)) {
-            match node.from_end.any() || !node.parts.is_empty() {
+            match node.from_end.any() || !node.parts.is_empty() || self.counts_all.get() {
                 true => input.count_before_limit(u64::MAX, collected),
                 false => input.count_before_limit(limit.saturating_add(node.offset), collected),
             }
@@ -553,6 +572,7 @@ impl PhysicalPlanner<'_> {
             slot: slot.clone(),
             kind: node.kind,
             strictness: node.strictness,
+            any_rule: node.any_rule,
             keys: self.program(&left_keys, &node.left)?,
             null_safe,
             asof: node.asof.as_ref().map(|a| a.1),

@@ -9,7 +9,7 @@ use crate::operators::progress_scan::{OwnLimits, ProgressScan};
 use crate::operators::top_k_threshold::TopKThreshold;
 use crate::operators::{fetch, filter};
 use crate::pipeline::{Source, Stream};
-use crate::ranges::ranges;
+use crate::ranges::{has_hints, ranges};
 use crate::read_in_order::OrderedBy;
 use crate::tasks::Team;
 use crate::{ExecContext, condition, skip_index};
@@ -50,6 +50,7 @@ impl PhysicalPlanner<'_> {
             columns: node.columns.iter().map(|c| c.0).collect(),
             only_lengths: node.only_lengths.iter().filter_map(|id| layout.get(id).copied()).collect(),
             ranges: node.filter.as_ref().map(|expr| ranges(expr, &layout)).unwrap_or_default(),
+            whole_granules: node.filter.as_ref().is_some_and(has_hints),
             skip_conditions: skip_index::conditions(node, self.ctx)?,
             filter: filter.as_ref().map(|(expr, _)| self.scan_filter(expr, node, &layout)).transpose()?,
             dynamic_filters: self.scan_threshold(node, &layout).into_iter().collect(),

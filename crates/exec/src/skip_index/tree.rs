@@ -33,6 +33,10 @@ impl<A> Tree<A> {
                     false => Some(Tree::Any(parts.collect::<Option<_>>()?)),
                 };
             }
+            if record.hints_index && !negated {
+                let parts: Vec<_> = args.iter().filter_map(|hint| Tree::of(hint, false, atom)).collect();
+                return (!parts.is_empty()).then_some(Tree::All(parts));
+            }
             if let ("not", [inner]) = (record.name, &args[..]) {
                 return Tree::of(inner, !negated, atom);
             }

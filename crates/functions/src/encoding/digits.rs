@@ -39,10 +39,11 @@ pub static UNBIN: Plain = Plain {
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         let byte =
-            |digits: &[u8]| digits.iter().fold(0u8, |byte, digit| byte << 1 | u8::from(*digit == b'1'));
+            |digits: &[u8]| digits.iter().fold(0u8, |byte, digit| byte << 1 | u8::from(*digit != b'0'));
         Ok(build(call.n_rows, |row, out| {
             let (first, bytes) = texts.get(row).split_at(texts.get(row).len() % 8);
-            if !first.is_empty() {
+            // A part of a byte in front that is 0 is left out, unless it is all.
+            if !first.is_empty() && (bytes.is_empty() || byte(first) != 0) {
                 out.push(byte(first));
             }
             out.extend(bytes.chunks_exact(8).map(byte));

@@ -27,6 +27,7 @@ const INDEX_HINT: Record = Record {
     summary: "1; its argument only serves to choose the parts of a table to read.",
     syntax: "indexHint(condition)",
     examples: &[Example { sql: "SELECT indexHint(0)", result: "1" }],
+    hints_index: true,
     ..IGNORE
 };
 

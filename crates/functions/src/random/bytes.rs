@@ -163,7 +163,9 @@ impl ScalarFunction for RandomBytes {
                 DataType::FixedString(length as u32)
             }
             _ => {
-                integer(&args[0])?;
+                if !args[0].ty.is_float() {
+                    integer(&args[0])?;
+                }
                 DataType::String
             }
         };
@@ -242,7 +244,15 @@ fn fuzz(vector: &Vector, g: &mut Generator, probability: f64) -> Result<Vector> 
 
 fn strings(function: &RandomBytes, call: &Call, g: &mut Generator) -> Result<Vector> {
     let mut out = StringBuilder::with_capacity(call.n_rows);
-    for length in unary::<i64, i64>(Operand::of(call, 0), call.n_rows, |x| x)? {
+    let lengths: Vec<i64> = match call.args[0].ty.is_float() {
+        // What is no length is refused as one that is too long.
+        true => unary::<f64, f64>(Operand::of(call, 0), call.n_rows, |x| x)?
+            .iter()
+            .map(|&x| if x >= 0.0 { x as i64 } else { -1 })
+            .collect(),
+        false => unary::<i64, i64>(Operand::of(call, 0), call.n_rows, |x| x)?,
+    };
+    for length in lengths {
         ensure!(
             (0..=LONGEST as i64).contains(&length),
             TOO_LARGE_STRING_SIZE,

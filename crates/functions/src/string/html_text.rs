@@ -92,7 +92,16 @@ fn element<'a>(html: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
         return Some(rest);
     }
     loop {
-        let Some(closing) = behind(rest, b"</") else { return Some(b"") };
+        let closing = behind(rest, b"</");
+        // What CDATA holds closes nothing.
+        if let Some(at) = memmem::find(rest, CDATA)
+            && closing.is_none_or(|closing| at < rest.len() - closing.len())
+            && let Some(end) = memmem::find(&rest[at..], b"]]>")
+        {
+            rest = &rest[at + end + 3..];
+            continue;
+        }
+        let Some(closing) = closing else { return Some(b"") };
         rest = closing;
         if let Some(after) = closing.strip_prefix(name) {
             let after = &after[after.iter().take_while(|b| is_space(b)).count()..];

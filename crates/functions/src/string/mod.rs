@@ -38,10 +38,11 @@ mod split;
 mod split_regexp;
 mod substring;
 mod substring_index;
-mod tokens;
+pub mod tokens;
 mod translate;
 mod trim;
 mod valid;
+pub mod written_tokenizer;
 
 use chalet_function_api::Registry;
 

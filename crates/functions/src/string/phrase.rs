@@ -1,6 +1,7 @@
 //! `hasPhrase`: do the terms of a phrase stand in a text one behind the other?
 
 use super::tokens::Tokenizer;
+use super::written_tokenizer::written_tokenizer;
 use crate::plain::Plain;
 use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure};
@@ -27,27 +28,14 @@ struct Phrase {
     terms: Vec<Vec<u8>>,
 }
 
-/// A tokenizer by its name, with the length of ngrams behind it in parentheses.
+/// A tokenizer whose terms have an order.
 fn tokenizer(name: &str, written: &str) -> Result<Tokenizer> {
-    let (word, parameter) = match written.split_once('(') {
-        Some((word, rest)) => (word.trim(), rest.trim_end().strip_suffix(')').map(str::trim)),
-        None => (written, None),
-    };
-    Ok(match (word, parameter) {
-        ("splitByNonAlpha" | "tokenbf_v1", None) => Tokenizer::Words,
-        ("splitByString", None) => Tokenizer::Separators(vec![b" ".to_vec()]),
-        ("ngrams" | "ngrambf_v1", parameter) => {
-            let n = parameter.map_or(Ok(3), str::parse::<usize>);
-            match n {
-                Ok(n @ 1..) => Tokenizer::Ngrams(n),
-                _ => bail!(BAD_ARGUMENTS, "Incorrect parameter of tokenizer 'ngrams': {written}"),
-            }
-        }
-        ("array" | "sparseGrams" | "sparse_grams" | "keyword", _) => {
-            bail!(BAD_ARGUMENTS, "Function '{name}' does not support the '{word}' tokenizer")
-        }
-        _ => bail!(BAD_ARGUMENTS, "Unknown tokenizer: '{written}'"),
-    })
+    let found = written_tokenizer(written)?;
+    if let Tokenizer::Whole | Tokenizer::SparseGrams(_) = found {
+        let word = written.split('(').next().unwrap_or_default().trim();
+        bail!(BAD_ARGUMENTS, "Function '{name}' does not support the '{word}' tokenizer")
+    }
+    Ok(found)
 }
 
 /// A constant argument that is text.

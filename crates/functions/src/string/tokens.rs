@@ -45,7 +45,8 @@ pub static TOKENS: Plain = Plain {
     execute,
 };
 
-pub(super) enum Tokenizer {
+/// How a text is cut into terms.
+pub enum Tokenizer {
     Words,
     Ngrams(usize),
     Separators(Vec<Vec<u8>>),
@@ -182,7 +183,7 @@ fn execute(call: &Call) -> Result<Column> {
 
 impl Tokenizer {
     /// The terms of a text, as ranges of its bytes.
-    pub(super) fn split(&self, text: &[u8], out: &mut Vec<Range<usize>>) {
+    pub fn split(&self, text: &[u8], out: &mut Vec<Range<usize>>) {
         match self {
             Tokenizer::SparseGrams(lengths) => grams(text, lengths, out),
             Tokenizer::Whole if text.is_empty() => {}

@@ -6,7 +6,7 @@ use crate::cross_join_to_inner::equality;
 use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, err};
-use chalet_plan::{ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
+use chalet_plan::{AnyRule, ColumnId, Expr, Field, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
 
 struct Builder<'a> {
     graph: Graph,
@@ -91,6 +91,7 @@ impl Builder<'_> {
             right,
             kind,
             strictness: JoinStrictness::All,
+            any_rule: AnyRule::default(),
             on,
             asof: None,
             residual,

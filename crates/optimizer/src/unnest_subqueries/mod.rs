@@ -25,8 +25,8 @@ use crate::rewriter::{Rewriter, bottom_up, placeholder};
 use chalet_base::hash::HashSet;
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
-    ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project, SubqueryExpr,
-    SubqueryKind,
+    AnyRule, ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project,
+    SubqueryExpr, SubqueryKind,
 };
 use chalet_types::{DataType, Value};
 
@@ -320,6 +320,7 @@ impl<'a> Outer<'a> {
             right: right.plan,
             kind: JoinKind::Left,
             strictness,
+            any_rule: AnyRule::default(),
             on: right.on,
             asof: None,
             residual: self.with.all_of(right.residual)?,

@@ -18,8 +18,8 @@ use super::{joined, pull_conditions, restore};
 use crate::rewriter::{Rewriter, placeholder};
 use chalet_base::{Result, bail};
 use chalet_plan::{
-    Aggregate, ColumnId, Distinct, Expr, Field, Filter, FromEnd, Join, JoinKey, JoinKind, JoinStrictness,
-    Limit, LimitBy, Plan, Project, SetOp, Union,
+    Aggregate, AnyRule, ColumnId, Distinct, Expr, Field, Filter, FromEnd, Join, JoinKey, JoinKind,
+    JoinStrictness, Limit, LimitBy, Plan, Project, SetOp, Union,
 };
 use chalet_types::DataType;
 
@@ -159,6 +159,7 @@ impl Domain<'_> {
             right: rows,
             kind: if has_condition { JoinKind::Inner } else { JoinKind::Cross },
             strictness: JoinStrictness::All,
+            any_rule: AnyRule::default(),
             on,
             asof: None,
             residual: self.with.all_of(residual)?,

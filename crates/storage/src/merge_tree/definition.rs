@@ -10,6 +10,20 @@ use chalet_formats::input::Cast;
 use chalet_types::DataType;
 use std::sync::Arc;
 
+/// Columns of which kinds have minmax indexes that nobody declared (`add_minmax_index_for_numeric_columns` and its kin).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ImplicitIndexes {
+    pub numbers: bool,
+    pub strings: bool,
+    pub times: bool,
+}
+
+impl ImplicitIndexes {
+    pub fn any(self) -> bool {
+        self != ImplicitIndexes::default()
+    }
+}
+
 /// What a table is defined as.
 #[derive(Clone)]
 pub struct Definition {
@@ -25,6 +39,7 @@ pub struct Definition {
     pub keeps_blocks: bool,
     /// `index_granularity_bytes` is not 0.
     pub is_adaptive: bool,
+    pub implicit_indexes: ImplicitIndexes,
     /// The format of the files of parts: Parquet.
     pub format: &'static Format,
     /// Converts what parts have in the type of an earlier version.

@@ -68,7 +68,7 @@ mod sorted_rows;
 mod stored_type;
 mod table;
 
-pub use definition::{Defaults, Definition};
+pub use definition::{Defaults, Definition, ImplicitIndexes};
 pub use inserter::PartsInserter;
 pub use keys::{SortingKey, TableKeys};
 pub use merges::MergeChoice;

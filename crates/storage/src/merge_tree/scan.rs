@@ -9,7 +9,7 @@ use super::part_rows::PartRows;
 use super::partition_bounds::{may_be_within, partition_columns};
 use super::runs::PartRuns;
 use super::skip_index::rows_to_read;
-use super::sorted_rows::{first_columns, is_within, sorted_rows};
+use super::sorted_rows::{first_columns, hinted_granules, is_within, sorted_rows};
 use super::stored_type::{is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
@@ -26,6 +26,7 @@ use chalet_formats::input::{
 };
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -60,7 +61,7 @@ struct State {
     next_part: usize,
     open: Option<(usize, Box<dyn FileScan>)>,
     /// The part in memory that is read now, and its rows that no worker has taken.
-    resident: Option<(usize, Range<usize>)>,
+    resident: Option<(usize, VecDeque<Range<usize>>)>,
     next_task: u32,
     units_read: u32,
     pruned: Pruned,
@@ -139,6 +140,10 @@ impl PartsScan {
         let shared = &self.shared;
         let of_part = |part: &Arc<Part>| {
             if let Some(block) = part.resident() {
+                if shared.request.whole_granules {
+                    let left = shared.resident_ranges(part, block);
+                    return Ok(left.iter().map(|rows| rows.len() as u64).sum());
+                }
                 let Range { start, end } = shared.resident_rows(part, block);
                 // As files have it, whose granules are read as a whole.
                 let granule = shared.definition.granularity.max(1);
@@ -395,14 +400,34 @@ impl Shared {
         Ok(rows.map(Arc::from))
     }
 
+    /// The rows of a part in memory that are to be read, none of the ranges empty.
+    fn resident_ranges(&self, part: &Part, block: &Block) -> Vec<Range<usize>> {
+        if !self.request.whole_granules {
+            return Some(self.resident_rows(part, block))
+                .filter(|rows| !rows.is_empty())
+                .into_iter()
+                .collect();
+        }
+        if !may_be_within(part, block, &self.partition_columns, &self.places, &self.request.ranges) {
+            return Vec::new();
+        }
+        let granularity = self.definition.granularity;
+        let sorted_by = self.sorted_by_of(part);
+        hinted_granules(part, block, sorted_by, &self.places, &self.request.ranges, granularity)
+    }
+
+    /// The numbers of the columns that the rows of a part are sorted by.
+    fn sorted_by_of<'a>(&'a self, part: &'a Part) -> &'a [u32] {
+        let own = part.sorted_by.as_slice();
+        if own.is_empty() { &self.sorted_by } else { own }
+    }
+
     /// The rows of a part in memory that ranges leave.
     fn resident_rows(&self, part: &Part, block: &Block) -> Range<usize> {
         if !may_be_within(part, block, &self.partition_columns, &self.places, &self.request.ranges) {
             return 0..0;
         }
-        let sorted_by = part.sorted_by.as_slice();
-        let sorted_by = if sorted_by.is_empty() { &self.sorted_by[..] } else { sorted_by };
-        sorted_rows(part, block, sorted_by, &self.places, &self.request.ranges)
+        sorted_rows(part, block, self.sorted_by_of(part), &self.places, &self.request.ranges)
     }
 
     /// May rows with this value of a requested column pass the filter?
@@ -434,10 +459,14 @@ impl Shared {
             }
             if let Some((part, left)) = &mut state.resident {
                 let part = *part;
-                let rows = left.start..left.end.min(left.start + self.resident_task());
-                left.start = rows.end;
-                if left.start >= left.end {
+                let Some(next) = left.front_mut() else {
                     state.resident = None;
+                    continue;
+                };
+                let rows = next.start..next.end.min(next.start + self.resident_task());
+                next.start = rows.end;
+                if next.start >= next.end {
+                    left.pop_front();
                 }
                 return self.unit(&mut state, part, Rows::Resident { rows }).map(Some);
             }
@@ -445,16 +474,17 @@ impl Shared {
             let Some(next) = self.parts.get(part) else { return Ok(None) };
             state.next_part += 1;
             if let Some(block) = next.resident() {
-                let rows = self.resident_rows(next, block);
-                let pruned = (block.n_rows() - rows.len()) as u64;
+                let rows = self.resident_ranges(next, block);
+                let n_left: usize = rows.iter().map(Range::len).sum();
+                let pruned = (block.n_rows() - n_left) as u64;
                 state.pruned.rows += pruned;
                 self.progress().skipped_rows.fetch_add(pruned, Relaxed);
-                if rows.is_empty() {
+                if n_left == 0 {
                     state.pruned_parts += 1;
                     events::count(Event::MergeTreePrunedParts);
                 } else {
                     state.units_read += 1;
-                    state.resident = Some((part, rows));
+                    state.resident = Some((part, rows.into()));
                 }
                 continue;
             }

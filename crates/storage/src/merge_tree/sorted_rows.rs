@@ -7,7 +7,7 @@ use super::part::Part;
 use super::stored_type::keeps_order;
 use chalet_base::bisect::partition_point;
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::ColumnRange;
+use chalet_formats::input::{ColumnRange, Interval};
 use chalet_types::{DataType, Value};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -48,6 +48,64 @@ pub(super) fn sorted_rows(
         }
     }
     rows
+}
+
+/// Granules in which all ranges may hold, by their first rows and those of the granules behind them, which is all that marks know. As
+/// long as the two are alike in a column, the ranges of the next one count too.
+pub(super) fn hinted_granules(
+    part: &Part,
+    block: &Block,
+    sorted_by: &[u32],
+    places: &[Place],
+    ranges: &[ColumnRange],
+    granularity: usize,
+) -> Vec<Range<usize>> {
+    let (n_rows, granularity) = (block.n_rows(), granularity.max(1));
+    let may_hold = |first: usize, last: usize| {
+        for &id in sorted_by {
+            let Some(position) = part.columns.position(id) else { return true };
+            let (column, ty) = (block.column(position), &part.columns.columns[position].ty);
+            if !keeps_order(ty) || ty.is_nullable() || ty.bare().is_float() {
+                return true;
+            }
+            let (least, greatest) = (column.value(first), column.value(last));
+            let is_of = |range: &&ColumnRange| matches!(places.get(range.column), Some(Place::Stored(of, wanted)) if *of == id && wanted == ty);
+            if !ranges.iter().filter(is_of).all(|range| overlaps_any(&least, &greatest, range)) {
+                return false;
+            }
+            if least.compare(&greatest).is_ne() {
+                return true;
+            }
+        }
+        true
+    };
+    let mut left: Vec<Range<usize>> = Vec::new();
+    for start in (0..n_rows).step_by(granularity) {
+        let end = n_rows.min(start + granularity);
+        if !may_hold(start, end.min(n_rows - 1)) {
+            continue;
+        }
+        match left.last_mut() {
+            Some(before) if before.end == start => before.end = end,
+            _ => left.push(start..end),
+        }
+    }
+    left
+}
+
+/// May values from the least to the greatest be within one of the intervals of a range?
+fn overlaps_any(least: &Value, greatest: &Value, range: &ColumnRange) -> bool {
+    let one = |interval: &Interval| {
+        let Interval { low, high } = interval.clone();
+        overlaps(least, greatest, &ColumnRange { low, high, ..ColumnRange::of(range.column) })
+    };
+    match (&range.among[..], &range.any_of[..]) {
+        ([], []) => overlaps(least, greatest, range),
+        (among, []) => {
+            among.iter().any(|value| least.compare(value).is_le() && value.compare(greatest).is_le())
+        }
+        (_, intervals) => intervals.iter().any(one),
+    }
 }
 
 /// The rows of a sorted run in which a range of its column may hold.

@@ -2,7 +2,7 @@
 
 use super::change::Change;
 use super::columns::{ColumnsVersion, VersionColumn};
-use super::definition::{Defaults, Definition};
+use super::definition::{Defaults, Definition, ImplicitIndexes};
 use super::inserter::PartsInserter;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
@@ -60,6 +60,7 @@ pub struct TableSettings {
     pub keeps_blocks: bool,
     /// Are granules no larger than `index_granularity_bytes`? 0 says no: `mergeTreeIndex` ends with the last granule then.
     pub is_adaptive: bool,
+    pub implicit_indexes: ImplicitIndexes,
 }
 
 /// A table of the MergeTree family, as one version of its definition has it. Cheap to clone: a handle.
@@ -127,6 +128,7 @@ impl MergeTree {
             dedup_window: layout.dedup_window,
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
+            implicit_indexes: layout.implicit_indexes,
             schema: with_virtual(schema, layout.keeps_blocks),
             columns: Arc::new(columns),
             format,
@@ -168,6 +170,7 @@ impl MergeTree {
             dedup_window: layout.dedup_window,
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
+            implicit_indexes: layout.implicit_indexes,
             schema: with_virtual(schema, layout.keeps_blocks),
             columns,
             format,

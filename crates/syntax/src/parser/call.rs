@@ -49,7 +49,7 @@ impl Parser<'_> {
 
     pub(crate) fn call_body(&mut self, mut name: String) -> Parse<Call> {
         // Functions with a grammar of their own lose their spelling also where they are called plainly.
-        if ["substring", "position"].iter().any(|n| name.eq_ignore_ascii_case(n)) {
+        if ["substring", "position", "extract"].iter().any(|n| name.eq_ignore_ascii_case(n)) {
             name.make_ascii_lowercase();
         }
         let mut call = Call::new(name, Vec::new(), CallStyle::Function);

@@ -9,6 +9,7 @@ use crate::column_checks::{
     statistics_kind,
 };
 use crate::column_definitions::columns;
+use crate::implicit_indexes;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
 use crate::statements::create::{self, skip_index, sorting_keys};
@@ -20,7 +21,7 @@ use chalet_columns::{Column, Vector};
 use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
-use chalet_storage::merge_tree::{Defaults, Definition, MergeTree, SortingKey};
+use chalet_storage::merge_tree::{Defaults, Definition, ImplicitIndexes, MergeTree, SortingKey};
 use chalet_storage::{
     ColumnSchema, Constraint, DefaultKind, Projection, ScanRequest, SkipIndex, Table, TableSchema,
 };
@@ -64,6 +65,7 @@ pub(super) struct Draft<'a> {
     pub columns: Vec<Altered>,
     constraints: Vec<Constraint>,
     indexes: Vec<SkipIndex>,
+    implicit_indexes: ImplicitIndexes,
     projections: Vec<Projection>,
     pub comment: String,
     /// That of the rows.
@@ -225,6 +227,10 @@ impl<'a> Draft<'a> {
             columns: columns.collect(),
             constraints: own.constraints.to_vec(),
             indexes: own.indexes.to_vec(),
+            implicit_indexes: match table.as_any().downcast_ref::<MergeTree>() {
+                Some(table) => table.definition().implicit_indexes,
+                None => ImplicitIndexes::default(),
+            },
             projections: own.projections.to_vec(),
             comment: kept.entry.comment.to_string(),
             ttl: String::new(),
@@ -239,7 +245,15 @@ impl<'a> Draft<'a> {
 
     /// What the commands make of the columns, checked.
     pub fn altered_by(&mut self, commands: &[AlterCommand]) -> Result<TableSchema> {
-        commands.iter().try_for_each(|command| self.apply(command))?;
+        let columns_now = |draft: &Self| -> Vec<ColumnSchema> {
+            draft.columns.iter().map(|column| column.schema.clone()).collect()
+        };
+        for command in commands {
+            let before = columns_now(self);
+            self.apply(command)?;
+            let after = columns_now(self);
+            implicit_indexes::follow(&mut self.indexes, &before, &after, self.implicit_indexes);
+        }
         let schema = TableSchema {
             constraints: self.constraints.clone().into(),
             indexes: self.indexes.clone().into(),
@@ -304,9 +318,13 @@ impl<'a> Draft<'a> {
                 );
                 Ok(())
             }
-            AlterCommand::AddIndex { if_not_exists, index, position } => {
-                indexes::add(&mut self.indexes, index, position.as_ref(), *if_not_exists)
-            }
+            AlterCommand::AddIndex { if_not_exists, index, position } => indexes::add(
+                &mut self.indexes,
+                self.implicit_indexes,
+                index,
+                position.as_ref(),
+                *if_not_exists,
+            ),
             AlterCommand::DropIndex { if_exists, name } => {
                 indexes::drop(&mut self.indexes, &name.name, *if_exists)
             }
@@ -671,6 +689,7 @@ impl<'a> Draft<'a> {
             columns: Vec::new(),
             constraints: Vec::new(),
             indexes: Vec::new(),
+            implicit_indexes: self.implicit_indexes,
             projections: Vec::new(),
             comment: String::new(),
             ttl: String::new(),

@@ -1,15 +1,16 @@
 //! ALTER TABLE ... INDEX: which indexes a table has.
 
 use super::{altering, partitions, renamed};
+use crate::implicit_indexes;
 use crate::merge_tree::merge::open_part;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use crate::statements::create::skip_index;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
-use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::skip_index::SkipIndexProgram;
+use chalet_storage::merge_tree::{ImplicitIndexes, MergeTree};
 use chalet_storage::{SkipIndex, Table};
 use chalet_syntax::ast::{self, ColumnPosition, IndexDef};
 use std::sync::Arc;
@@ -17,12 +18,18 @@ use std::sync::Arc;
 /// ADD INDEX.
 pub(super) fn add(
     indexes: &mut Vec<SkipIndex>,
+    implicit: ImplicitIndexes,
     written: &IndexDef,
     position: Option<&ColumnPosition>,
     if_not_exists: bool,
 ) -> Result<()> {
     let index = skip_index::declared(written)?;
     let name = &index.name;
+    ensure!(
+        !implicit_indexes::is_reserved(name, implicit),
+        BAD_ARGUMENTS,
+        "Cannot add index {name} because it uses a reserved index name"
+    );
     if indexes.iter().any(|known| known.name == *name) {
         ensure!(
             if_not_exists,
@@ -63,6 +70,9 @@ pub(super) fn drop(indexes: &mut Vec<SkipIndex>, name: &str, if_exists: bool) ->
 pub(super) fn rename(indexes: &mut [SkipIndex], from: &str, to: &str) -> Result<()> {
     for index in indexes {
         index.expr = renamed(&index.expr, from, to)?.into();
+        if let Some(name) = implicit_indexes::renamed(index, from, to) {
+            index.name = name;
+        }
     }
     Ok(())
 }

@@ -157,8 +157,8 @@ pub(crate) fn columns_sql(schema: &TableSchema) -> String {
         let word = if c.is_assumed { "ASSUME" } else { "CHECK" };
         format!("    CONSTRAINT {} {word} {}", quoted(&c.name), c.expr)
     });
-    let indexes = schema.indexes.iter().map(|index| {
-        let SkipIndex { name, expr, kind, granularity } = index;
+    let indexes = schema.indexes.iter().filter(|index| !index.is_implicit).map(|index| {
+        let SkipIndex { name, expr, kind, granularity, .. } = index;
         format!("    INDEX {} {expr} TYPE {kind} GRANULARITY {granularity}", quoted(name))
     });
     let projections = schema

@@ -6,6 +6,7 @@ use super::merge_tree_settings::MergeTreeSettings;
 use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
 use crate::column_checks::{check_statistics, is_reserved};
 use crate::formats::FORMATS;
+use crate::implicit_indexes;
 use crate::merge_tree::part_defaults::PartDefaults;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
@@ -39,7 +40,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     {
         let of_other = tables::existing(name, new.ctx)?.0.schema();
         schema.columns = of_other.columns.iter().filter(|column| !column.is_virtual).cloned().collect();
-        schema.indexes = of_other.indexes;
+        schema.indexes = of_other.indexes.iter().filter(|index| !index.is_implicit).cloned().collect();
         schema.projections = of_other.projections;
     }
     skip_index::check_expressions(&schema, new.ctx)?;
@@ -66,6 +67,11 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let primary = primary_key(definition, written)?;
     let mut keys = keys_of(primary.as_ref(), written)?;
     let settings = MergeTreeSettings::of(&written.settings, new.ctx)?;
+    let implicit = settings.of_table.implicit_indexes;
+    if let Some(index) = schema.indexes.iter().find(|i| implicit_indexes::is_reserved(&i.name, implicit)) {
+        bail!(BAD_ARGUMENTS, "Cannot create table because index {} uses a reserved index name", index.name);
+    }
+    schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
     check(&keys, &settings, &schema, new.ctx)?;
     if let Some(sample_by) = &written.sample_by {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
@@ -115,7 +121,9 @@ pub(super) fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Tabl
     let settings = MergeTreeSettings::of(&written.settings, found.ctx)?;
     let merging = row_merging::of(engine.name, row_merging::arguments(written))?;
     row_merging::set(&mut keys, merging, settings.cleanup);
-    let schema = stored_schema(&found.create.definition)?;
+    let mut schema = stored_schema(&found.create.definition)?;
+    let implicit = settings.of_table.implicit_indexes;
+    schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
     let Some(folder) = found.folder else { bail!(CORRUPTED_DATA, "Table {} has no folder", found.name) };
     let (table, dropped) = MergeTree::open(
         keys,

@@ -6,7 +6,7 @@ use crate::settings::{self, merge_tree};
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
-use chalet_storage::merge_tree::TableSettings;
+use chalet_storage::merge_tree::{ImplicitIndexes, TableSettings};
 use chalet_syntax::ast::{self, ExprKind};
 
 const GRANULARITY: &str = "index_granularity";
@@ -78,11 +78,13 @@ impl MergeTreeSettings {
                 dedup_window: 0,
                 keeps_blocks: false,
                 is_adaptive: true,
+                implicit_indexes: ImplicitIndexes::default(),
             },
             cleanup: false,
         };
         let (mut bytes, mut least_bytes) = (None, DEFAULT_LEAST_BYTES);
         let mut has_granularity = false;
+        let mut implicit = ImplicitIndexes::default();
         for setting in written {
             let name = setting.name.name.as_str();
             let ast::SettingValue::Expr(as_written) = &setting.value else { continue };
@@ -100,6 +102,9 @@ impl MergeTreeSettings {
                 "non_replicated_deduplication_window" => settings.of_table.dedup_window = rows(),
                 "enable_block_number_column" => settings.keeps_block_number = number() != 0,
                 "enable_block_offset_column" => settings.keeps_block_offset = number() != 0,
+                "add_minmax_index_for_numeric_columns" => implicit.numbers = number() != 0,
+                "add_minmax_index_for_string_columns" => implicit.strings = number() != 0,
+                "add_minmax_index_for_temporal_columns" => implicit.times = number() != 0,
                 "allow_experimental_replacing_merge_with_cleanup" => settings.cleanup = number() != 0,
                 "allow_nullable_key" => settings.nullable_key = number() != 0,
                 "allow_floating_point_partition_key" => settings.float_partition_key = number() != 0,
@@ -118,6 +123,7 @@ impl MergeTreeSettings {
             settings.shown.push(format!("{name} = {as_written}"));
         }
         settings.of_table.keeps_blocks = settings.keeps_block_number || settings.keeps_block_offset;
+        settings.of_table.implicit_indexes = implicit;
         settings.of_table.is_adaptive = bytes != Some(0);
         if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {
             ensure!(

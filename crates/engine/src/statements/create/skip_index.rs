@@ -38,6 +38,7 @@ pub(crate) fn declared(written: &ast::IndexDef) -> Result<SkipIndex> {
         expr: written.expr.to_string().into(),
         kind: kind.to_string().into(),
         granularity,
+        is_implicit: false,
     })
 }
 

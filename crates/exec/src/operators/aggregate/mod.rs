@@ -236,6 +236,9 @@ impl Sink for Aggregate {
                 memory: Reservation::new(ctx.control.memory.clone()),
             }));
         }
+        if self.purpose == Purpose::Aggregation {
+            ctx.control.add_aggregated_rows(0);
+        }
         Ok(Box::new(Worker {
             inputs: self.inputs.clone(),
             shape: self.shape.clone(),
@@ -432,6 +435,9 @@ impl Worker {
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, block: Block) -> Result<Flow> {
+        if self.purpose == Purpose::Aggregation {
+            self.control.add_aggregated_rows(block.n_rows() as u64);
+        }
         if self.in_order {
             self.turn_to(position.task())?;
         }

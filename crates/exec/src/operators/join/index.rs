@@ -247,13 +247,18 @@ impl KeyIndex {
         if let Keys::Partitioned(table) = &self.keys { Some(table) } else { None }
     }
 
-    /// The first row of each group, [`NO_ROW`] for [`NO_GROUP`].
-    pub fn first_rows(&self, groups: Vec<u32>) -> Vec<u32> {
+    /// The first row of each group, or the last, [`NO_ROW`] for [`NO_GROUP`].
+    pub fn one_row_each(&self, groups: Vec<u32>, last: bool) -> Vec<u32> {
         const { assert!(NO_GROUP == NO_ROW) };
         match &self.rows {
             Rows::Unique => groups,
             Rows::Lists { .. } | Rows::Runs { .. } => {
-                groups.iter().map(|group| self.rows_of(group).first().copied().unwrap_or(NO_ROW)).collect()
+                let of_group = |group| {
+                    let rows = self.rows_of(group);
+                    let row = if last { rows.last() } else { rows.first() };
+                    row.copied().unwrap_or(NO_ROW)
+                };
+                groups.iter().map(of_group).collect()
             }
         }
     }
@@ -384,7 +389,7 @@ mod tests {
             assert!(index.is_unique());
             assert_eq!(found(&index, &keys[0]), [vec![0], vec![1], vec![0], vec![3]]);
             assert_eq!(index.find(&keys, &valid)[2], NO_GROUP);
-            assert_eq!(index.first_rows(vec![NO_GROUP, 3]), [NO_ROW, 3]);
+            assert_eq!(index.one_row_each(vec![NO_GROUP, 3], false), [NO_ROW, 3]);
         }
     }
 }

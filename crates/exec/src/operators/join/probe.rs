@@ -16,7 +16,7 @@ use crate::spill::{Purpose, Threshold};
 use crate::{ExecContext, QueryControl};
 use chalet_base::Result;
 use chalet_columns::{Block, BooleanBuffer};
-use chalet_plan::{AsofOp, JoinKind, JoinStrictness};
+use chalet_plan::{AnyRule, AsofOp, JoinKind, JoinStrictness};
 use chalet_storage::Scan;
 use chalet_types::DataType;
 use std::ops::Range;
@@ -28,6 +28,7 @@ pub struct Probe {
     pub slot: Arc<OnceLock<JoinTable>>,
     pub kind: JoinKind,
     pub strictness: JoinStrictness,
+    pub any_rule: AnyRule,
     /// Keys over the left side's columns, then the ASOF value if there is one, then the bounds of inequalities.
     pub keys: Program,
     pub null_safe: Vec<bool>,
@@ -115,7 +116,17 @@ impl Probe {
     fn takes_right_rows_once(&self) -> bool {
         use JoinStrictness::{Anti, Any, Semi};
         let once = self.kind == JoinKind::Right && matches!(self.strictness, Any | Semi | Anti);
-        once && self.residual.is_none() && self.asof.is_none()
+        once && !self.gives_left_rows_one_partner() && self.residual.is_none() && self.asof.is_none()
+    }
+
+    /// Is it ANY over right rows of which one stands for all of its key?
+    fn gives_left_rows_one_partner(&self) -> bool {
+        self.strictness == JoinStrictness::Any && self.any_rule.distinct_right_keys
+    }
+
+    /// The one of the partners of a left row that ANY takes.
+    fn chosen_of(&self, partners: &[u32]) -> Option<u32> {
+        if self.any_rule.takes_last { partners.last().copied() } else { partners.first().copied() }
     }
 
     /// Joins left rows with one partner each, or [`NO_ROW`]: whole columns at a time.
@@ -241,7 +252,7 @@ impl LeftBlock {
             *start = block.n_rows();
             let partners = match (asof, &table.asof, probe.asof) {
                 (Some(left), Some(right), Some(op)) => right.nearest_rows(&table.index, groups, op, left),
-                _ => table.index.first_rows(std::mem::take(groups)),
+                _ => table.index.one_row_each(std::mem::take(groups), probe.any_rule.takes_last),
             };
             return Ok(probe.join_one_partner(table, block, &partners));
         }
@@ -407,6 +418,7 @@ impl Run<'_> {
         let (kind, strictness) = (self.probe.kind, self.probe.strictness);
         let table = self.table;
         let keeps_left = matches!(kind, Left | Full) && matches!(strictness, All | Any | Asof);
+        let chosen = |partners: &[u32]| self.probe.chosen_of(partners);
         let mut out = Pairs::default();
         let mut next = 0;
         for row in rows {
@@ -426,24 +438,29 @@ impl Run<'_> {
                     }
                 }
                 // One partner for each left row, or for each right row, or both.
-                (Any, Left) => partners.iter().take(1).for_each(|&r| out.push(row, r)),
+                (Any, Left) => chosen(partners).into_iter().for_each(|r| out.push(row, r)),
                 (Any, Inner) => {
-                    if let Some(&right) = partners.first()
+                    if let Some(right) = chosen(partners)
                         && table.use_row(right)
                     {
                         out.push(row, right);
                     }
                 }
+                (Any, Right | Full) if self.probe.gives_left_rows_one_partner() => {
+                    // Those of the same key are not put out without a partner either.
+                    partners.iter().for_each(|&right| _ = table.use_row(right));
+                    partners.iter().take(1).for_each(|&right| out.push(row, right));
+                }
                 (Any | Semi, Right) => {
                     partners.iter().filter(|&&r| table.use_row(r)).for_each(|&r| out.push(row, r));
                 }
                 (Any, _) => {
-                    if let Some(&right) = partners.first() {
+                    if let Some(right) = chosen(partners) {
                         table.use_row(right);
                         out.push(row, right);
                     }
                 }
-                (Semi, _) => partners.iter().take(1).for_each(|&r| out.push(row, r)),
+                (Semi, _) => chosen(partners).into_iter().for_each(|r| out.push(row, r)),
                 (Anti, Right) => {
                     partners.iter().for_each(|&r| {
                         table.use_row(r);
