@@ -5,9 +5,34 @@ pub const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrst
 /// The digits of the form for URLs.
 pub const URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// Two digits for each 12 bits.
+type Pairs = [[u8; 2]; 1 << 12];
+
+const fn pairs(alphabet: &[u8; 64]) -> Pairs {
+    let mut pairs = [[0; 2]; 1 << 12];
+    let mut bits = 0;
+    while bits < pairs.len() {
+        pairs[bits] = [alphabet[bits >> 6], alphabet[bits & 63]];
+        bits += 1;
+    }
+    pairs
+}
+
+static PAIRS: Pairs = pairs(STANDARD);
+static URL_PAIRS: Pairs = pairs(URL);
+
 /// Appends bytes as digits, four for three bytes; the last ones with `=` behind them, with `pad`.
 pub fn encode(bytes: &[u8], out: &mut Vec<u8>, alphabet: &[u8; 64], pad: bool) {
-    for chunk in bytes.chunks(3) {
+    let pairs = if alphabet == STANDARD { &PAIRS } else { &URL_PAIRS };
+    let (whole, rest) = bytes.as_chunks::<3>();
+    let start = out.len();
+    out.resize(start + 4 * whole.len(), 0);
+    for (&[a, b, c], place) in whole.iter().zip(out[start..].as_chunks_mut::<4>().0) {
+        let word = u32::from_be_bytes([0, a, b, c]) as usize;
+        let ([d, e], [f, g]) = (pairs[word >> 12], pairs[word & 0xfff]);
+        *place = [d, e, f, g];
+    }
+    for chunk in rest.chunks(3) {
         let word =
             chunk.iter().fold(0u32, |word, &byte| word << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
         for i in 0..4 {

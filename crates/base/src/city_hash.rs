@@ -6,12 +6,16 @@ const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 const K3: u64 = 0xc949_d7c7_509e_6557;
 const MULTIPLIER: u64 = 0x9ddf_ea08_eb38_2d69;
 
+#[inline(always)]
 fn word(s: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes([s[at], s[at + 1], s[at + 2], s[at + 3], s[at + 4], s[at + 5], s[at + 6], s[at + 7]])
+    let (words, _) = s[at..at + 8].as_chunks();
+    u64::from_le_bytes(words[0])
 }
 
+#[inline(always)]
 fn half(s: &[u8], at: usize) -> u64 {
-    u64::from(u32::from_le_bytes([s[at], s[at + 1], s[at + 2], s[at + 3]]))
+    let (halves, _) = s[at..at + 4].as_chunks();
+    u32::from_le_bytes(halves[0]).into()
 }
 
 fn shift_mix(x: u64) -> u64 {
@@ -81,6 +85,7 @@ fn up_to_64(s: &[u8]) -> u64 {
 }
 
 /// 32 bytes from `at` on, under two seeds.
+#[inline(always)]
 fn weak_32(s: &[u8], at: usize, a: u64, b: u64) -> (u64, u64) {
     let (w, x, y, z) = (word(s, at), word(s, at + 8), word(s, at + 16), word(s, at + 24));
     let a = a.wrapping_add(w);
@@ -108,24 +113,21 @@ pub fn city_hash64(s: &[u8]) -> u64 {
     z = z.wrapping_add(shift_mix(v.1).wrapping_mul(K1));
     x = z.wrapping_add(x).rotate_right(39).wrapping_mul(K1);
     y = y.rotate_right(33).wrapping_mul(K1);
-    let mut at = 0;
-    let mut left = (n - 1) & !63;
-    while left > 0 {
+    let (blocks, _) = s[..(n - 1) & !63].as_chunks::<64>();
+    for block in blocks {
         x = x
             .wrapping_add(y)
             .wrapping_add(v.0)
-            .wrapping_add(word(s, at + 16))
+            .wrapping_add(word(block, 16))
             .rotate_right(37)
             .wrapping_mul(K1);
-        y = y.wrapping_add(v.1).wrapping_add(word(s, at + 48)).rotate_right(42).wrapping_mul(K1);
+        y = y.wrapping_add(v.1).wrapping_add(word(block, 48)).rotate_right(42).wrapping_mul(K1);
         x ^= w.1;
         y ^= v.0;
         z = (z ^ w.0).rotate_right(33);
-        v = weak_32(s, at, v.1.wrapping_mul(K1), x.wrapping_add(w.0));
-        w = weak_32(s, at + 32, z.wrapping_add(w.1), y);
+        v = weak_32(block, 0, v.1.wrapping_mul(K1), x.wrapping_add(w.0));
+        w = weak_32(block, 32, z.wrapping_add(w.1), y);
         std::mem::swap(&mut z, &mut x);
-        at += 64;
-        left -= 64;
     }
     hash_16(
         hash_16(v.0, w.0).wrapping_add(shift_mix(y).wrapping_mul(K1)).wrapping_add(z),

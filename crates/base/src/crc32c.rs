@@ -21,7 +21,7 @@ const TABLE: [u32; 256] = {
 #[inline]
 pub fn crc32c(start: u32, bytes: &[u8]) -> u32 {
     #[cfg(target_arch = "x86_64")]
-    if bytes.len() >= 4 && is_x86_feature_detected!("sse4.2") {
+    if !bytes.is_empty() && is_x86_feature_detected!("sse4.2") {
         // SAFETY: the processor has the instruction.
         return unsafe { bytes_by_instruction(start, bytes) };
     }
@@ -37,6 +37,31 @@ pub fn crc32c_of_word(start: u32, word: u64) -> u32 {
         return unsafe { word_by_instruction(start, word) };
     }
     bytes_by_table(start, &word.to_le_bytes())
+}
+
+/// Work that takes many sums of words.
+pub trait SumsWords {
+    type Output;
+
+    /// Does the work with a function that is [`crc32c_of_word`]. To be compiled for the instruction, it must be inlined.
+    fn run(self, sum: impl Fn(u32, u64) -> u32 + Copy) -> Self::Output;
+}
+
+/// Asks once, for all sums of the work, whether the processor has the instruction.
+#[inline]
+pub fn dispatch_crc32c<W: SumsWords>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("sse4.2") {
+        // SAFETY: the processor has the instruction.
+        return unsafe { sums_by_instruction(work) };
+    }
+    work.run(|start, word| bytes_by_table(start, &word.to_le_bytes()))
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse4.2")]
+fn sums_by_instruction<W: SumsWords>(work: W) -> W::Output {
+    work.run(|start, word| std::arch::x86_64::_mm_crc32_u64(start.into(), word) as u32)
 }
 
 /// Calls `found` with each run of `size` bytes, from its first byte on, and the sum from `start` over it.
@@ -89,6 +114,17 @@ mod tests {
         assert_eq!(!crc32c(u32::MAX, b"123456789"), 0xe306_9283);
     }
 
+    struct OneWord(u64);
+
+    impl SumsWords for OneWord {
+        type Output = u32;
+
+        #[inline(always)]
+        fn run(self, sum: impl Fn(u32, u64) -> u32 + Copy) -> u32 {
+            sum(9, self.0)
+        }
+    }
+
     #[test]
     fn instruction_and_table_agree() {
         let bytes: Vec<u8> = (0..100u8).map(|i| i.wrapping_mul(7) ^ 0x5a).collect();
@@ -103,5 +139,6 @@ mod tests {
         }
         let word = 0x0123_4567_89ab_cdef_u64;
         assert_eq!(crc32c_of_word(9, word), bytes_by_table(9, &word.to_le_bytes()));
+        assert_eq!(dispatch_crc32c(OneWord(word)), bytes_by_table(9, &word.to_le_bytes()));
     }
 }

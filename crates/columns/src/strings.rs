@@ -17,11 +17,23 @@ pub struct Strings {
 /// The view of a string that fits into it.
 #[inline(always)]
 pub fn inline_view(bytes: &[u8]) -> u128 {
-    debug_assert!(bytes.len() <= INLINE);
-    let mut view = [0u8; 16];
-    view[0] = bytes.len() as u8;
-    view[4..4 + bytes.len()].copy_from_slice(bytes);
-    u128::from_le_bytes(view)
+    let n = bytes.len();
+    debug_assert!(n <= INLINE);
+    // Reads of a fixed width from both ends, which agree where they overlap: copying so few bytes would be a call.
+    let word = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << (8 * (n - 8))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (8 * (n - 4)),
+        )
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u128::from(
+            u32::from(u16::from_le_bytes(*first)) | u32::from(u16::from_le_bytes(*last)) << (8 * (n - 2)),
+        )
+    } else {
+        bytes.first().map_or(0, |&byte| byte.into())
+    };
+    n as u128 | word << 32
 }
 
 /// The view of a longer string that stands in `buffer` from `offset`.
@@ -206,6 +218,9 @@ const LEAST_PER_BUFFER: usize = 16;
 /// A buffer is closed and a new one begun when it would pass this many bytes, so that appending never copies much.
 const CHUNK: usize = 1 << 20;
 
+/// Room that is left at the end of a buffer for a string of unknown length: to move a full buffer for it would copy all.
+const ROOM: usize = 1 << 16;
+
 /// Appends strings one by one.
 #[derive(Default)]
 pub struct StringBuilder {
@@ -250,7 +265,7 @@ impl StringBuilder {
     /// Appends what `write` appends to the vector that it is given.
     #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.current.len() >= CHUNK {
+        if self.current.len() >= CHUNK - ROOM {
             self.grow(0);
         }
         let start = self.current.len();
@@ -260,7 +275,7 @@ impl StringBuilder {
 
     /// Like [`push_with`](Self::push_with) for a writer that may fail; nothing is appended then.
     pub fn try_push_with<E>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
-        if self.current.len() >= CHUNK {
+        if self.current.len() >= CHUNK - ROOM {
             self.grow(0);
         }
         let start = self.current.len();
@@ -272,6 +287,7 @@ impl StringBuilder {
         Ok(())
     }
 
+    #[inline]
     fn close_from(&mut self, start: usize) {
         let bytes = &self.current[start..];
         if bytes.len() <= INLINE {
@@ -372,6 +388,17 @@ impl StringBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn inline_views_hold_length_and_bytes() {
+        for n in 0..=INLINE {
+            let bytes = &b"abcdefghijkl"[..n];
+            let mut view = [0; 16];
+            view[0] = n as u8;
+            view[4..4 + n].copy_from_slice(bytes);
+            assert_eq!(inline_view(bytes), u128::from_le_bytes(view));
+        }
+    }
 
     #[test]
     fn long_and_short_strings_survive() {

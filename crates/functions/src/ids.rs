@@ -3,30 +3,33 @@
 use chalet_base::hash::HashMap;
 use chalet_columns::keys::group_keys;
 use chalet_columns::strings::INLINE;
-use chalet_columns::{Column, Data, Native, Strings, Vector, each_native};
+use chalet_columns::{Buf, Column, Data, Native, Strings, Vector, each_native};
 
 /// Stands for NULL among values of less than 64 bits, which leave the upper half free.
 const NULL: u64 = 1 << 63;
 
-/// A number for every row. NULL has a number of its own; floats are equal when their bits are.
-pub fn ids(vector: &Vector) -> Vec<u64> {
-    fn words<T: Native>(values: &[T], bytes: &[u8]) -> Option<Vec<u64>> {
+/// The bits of values of at most 64 bits, whatever is NULL among them.
+pub fn bits(vector: &Vector) -> Option<Vec<u64>> {
+    fn words<T: Native>(values: &Buf<T>) -> Option<Vec<u64>> {
+        let bytes = values.as_bytes();
         Some(match size_of::<T>() {
             1 => bytes.iter().map(|&b| b.into()).collect(),
-            2 => bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]).into()).collect(),
-            4 => bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]).into()).collect(),
-            8 => {
-                bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap_or_default())).collect()
-            }
-            _ => {
-                let width = size_of::<T>();
-                debug_assert_eq!(bytes.len(), std::mem::size_of_val(values));
-                numbered(bytes.chunks_exact(width))
-            }
+            2 => bytes.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b).into()).collect(),
+            4 => bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b).into()).collect(),
+            8 => bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b)).collect(),
+            _ => return None,
         })
     }
+    each_native!(&vector.data, values => words(values), _ => None)
+}
+
+/// A number for every row. NULL has a number of its own; floats are equal when their bits are.
+pub fn ids(vector: &Vector) -> Vec<u64> {
+    fn wide_numbers<T: Native>(values: &Buf<T>) -> Vec<u64> {
+        numbered(values.as_bytes().chunks_exact(size_of::<T>()))
+    }
     let wide = vector.data.physical().width().is_none_or(|width| width > 4);
-    let direct = each_native!(&vector.data, values => words(values, values.as_bytes()),
+    let direct = each_native!(&vector.data, values => Some(bits(vector).unwrap_or_else(|| wide_numbers(values))),
         Data::Nothing(n) => Some(vec![NULL; *n]),
         Data::Str(strings) => Some(numbered_strings(strings)),
         Data::Fixed(fixed) => Some(numbered(fixed.iter())),

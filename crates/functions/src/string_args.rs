@@ -200,6 +200,16 @@ pub fn part_lists(
     Ok(crate::lists::list(offsets, out.finish().into()).into())
 }
 
+/// Where the first byte of some kind is, or the end; sixteen bytes are looked at at once.
+#[inline(always)]
+pub fn first_of(text: &[u8], is: impl Fn(u8) -> bool + Copy) -> usize {
+    let (chunks, _) = text.as_chunks::<16>();
+    let has = |chunk: &[u8; 16]| chunk.iter().fold(0, |any, &byte| any | u8::from(is(byte))) != 0;
+    let start = 16 * chunks.iter().position(has).unwrap_or(chunks.len());
+    let rest = &text[start..];
+    start + rest.iter().position(|&byte| is(byte)).unwrap_or(rest.len())
+}
+
 /// The bytes of the character that begins with this byte; 1 for a byte that begins none.
 #[inline(always)]
 pub fn char_len(first: u8) -> usize {

@@ -69,8 +69,8 @@ impl Bitmap {
 
     /// The set of numbers in the order in which they come.
     pub fn of(values: impl IntoIterator<Item = u64>) -> Bitmap {
-        let mut small = Vec::new();
         let mut values = values.into_iter();
+        let mut small = Vec::with_capacity(values.size_hint().0.min(MAX_SMALL + 1));
         for value in values.by_ref() {
             if small.contains(&value) {
                 continue;
@@ -108,11 +108,25 @@ impl Bitmap {
         }
     }
 
+    /// The set of numbers that ascend.
+    pub fn of_sorted(values: Vec<u64>) -> Bitmap {
+        if values.len() > MAX_SMALL { Bitmap::Large(values) } else { Bitmap::Small(values) }
+    }
+
     /// Ascending.
     pub fn sorted(&self) -> Vec<u64> {
-        let mut values = self.values().to_vec();
-        values.sort_unstable();
-        values
+        self.clone().into_sorted()
+    }
+
+    /// Ascending.
+    pub fn into_sorted(self) -> Vec<u64> {
+        match self {
+            Bitmap::Small(mut values) => {
+                values.sort_unstable();
+                values
+            }
+            Bitmap::Large(values) => values,
+        }
     }
 
     pub fn and(&self, other: &Bitmap) -> Bitmap {

@@ -1,16 +1,17 @@
-//! Quantiles of values with weights, kept as a weight per different value: `quantileExactWeighted`, its interpolated
+//! Quantiles of values with weights, kept with each value until there are many: `quantileExactWeighted`, its interpolated
 //! variants, and `quantileBFloat16`, which rounds values so that there are few different ones.
 
 use crate::floats::{Floats, Unsigned};
 use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, push_float};
 use chalet_base::Result;
-use chalet_base::hash::HashMap;
-use chalet_columns::wire::{put_len, take_count, take_f64, take_u64};
+use chalet_base::hash::hash_u64;
+use chalet_columns::wire::{put_len, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
-use std::cmp::Ordering;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::sync::Arc;
 
 /// What stands for a level, and what is remembered.
@@ -113,19 +114,116 @@ struct Weights {
     result: DataType,
 }
 
-/// Weight by value. Integers keep all their digits, because they are their own bits.
+/// Values with weights.
 #[derive(Default)]
 struct State {
-    weights: HashMap<Number, u64>,
-    /// The same in order, for results.
-    sorted: Vec<(Number, u64)>,
-    /// `sorted` is up to date.
-    settled: bool,
+    /// Ranks of values (see [`Weights::rank`]) and weights. A value may stand here several times.
+    pairs: Vec<Pair>,
+    /// Before there are more pairs than this, those of equal values become one.
+    limit: usize,
+    /// Each value stands here once, and they are in order.
+    sorted: bool,
 }
 
-/// A number that hashes: integers of 64 bits exactly, others as the float nearest to them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Number(u64);
+type Pair = (u64, u64);
+
+/// Fewer pairs than this are kept as they come: that is quicker than to look for equal values, and what one level needs is
+/// found without sorting them.
+const KEPT: usize = 4096;
+
+/// Above so many levels, pairs are sorted.
+const FEW_LEVELS: usize = 4;
+
+/// Sorted instead of parted further.
+const FEW_PAIRS: usize = 32;
+
+impl State {
+    /// Makes one pair of those of equal values, in the order in which they came. Weights of one value wrap around at 2^64, as in the kernel.
+    fn unite(&mut self) {
+        if self.sorted {
+            return;
+        }
+        let mut table: HashTable<u32> = HashTable::new();
+        let mut n = 0;
+        for at in 0..self.pairs.len() {
+            let (rank, weight) = self.pairs[at];
+            let (known, _) = self.pairs.split_at_mut(at.max(n));
+            let hash = hash_u64(rank);
+            let found =
+                table.entry(hash, |&i| known[i as usize].0 == rank, |&i| hash_u64(known[i as usize].0));
+            match found {
+                Entry::Occupied(place) => {
+                    let sum = &mut known[*place.get() as usize].1;
+                    *sum = sum.wrapping_add(weight);
+                }
+                Entry::Vacant(place) => {
+                    place.insert(n as u32);
+                    self.pairs[n] = (rank, weight);
+                    n += 1;
+                }
+            }
+        }
+        self.pairs.truncate(n);
+    }
+
+    #[inline]
+    fn add(&mut self, rank: u64, weight: u64) {
+        if self.pairs.len() >= self.limit.max(KEPT) {
+            self.unite();
+            self.limit = self.pairs.len().saturating_mul(4);
+        }
+        self.pairs.push((rank, weight));
+        self.sorted = false;
+    }
+
+    /// Each value once, in order.
+    fn sort(&mut self) {
+        if self.sorted {
+            return;
+        }
+        self.pairs.sort_unstable_by_key(|pair| pair.0);
+        self.pairs.dedup_by(|next, pair| {
+            let equal = next.0 == pair.0;
+            if equal {
+                pair.1 = pair.1.wrapping_add(next.1);
+            }
+            equal
+        });
+        self.sorted = true;
+    }
+
+    /// Brings the first pair up to which the weights reach a threshold to its place in order, and all that are smaller before it;
+    /// thresholds ascend. What has its place is not moved again.
+    fn part(&mut self, thresholds: &[u64]) {
+        let (mut start, mut before) = (0, 0);
+        for &threshold in thresholds {
+            if start > 0 && threshold <= before {
+                // The pair that was placed last.
+                continue;
+            }
+            let (mut from, mut until, mut sum) = (start, self.pairs.len(), before);
+            while until - from > FEW_PAIRS {
+                let half = (until - from) / 2;
+                let pairs = &mut self.pairs[from..until];
+                pairs.select_nth_unstable_by_key(half, |pair| pair.0);
+                let next = sum + pairs[..half].iter().map(|pair| pair.1).sum::<u64>();
+                if next >= threshold {
+                    until = from + half;
+                } else {
+                    (from, sum) = (from + half, next);
+                }
+            }
+            self.pairs[from..until].sort_unstable_by_key(|pair| pair.0);
+            for pair in &self.pairs[from..until] {
+                (from, sum) = (from + 1, sum + pair.1);
+                if sum >= threshold {
+                    break;
+                }
+            }
+            (start, before) = (from, sum);
+        }
+    }
+}
 
 impl Weights {
     fn is_integer(&self) -> bool {
@@ -134,22 +232,45 @@ impl Weights {
             && self.arg.physical().width().is_some_and(|w| w <= 8)
     }
 
-    fn float(&self, number: Number) -> f64 {
+    /// The bits of a number (integers of 64 bits exactly, others as the float nearest to them) as an integer with the same order.
+    fn rank(&self, bits: u64) -> u64 {
+        const SIGN: u64 = 1 << 63;
         if !self.is_integer() {
-            f64::from_bits(number.0)
+            bits ^ ((bits as i64 >> 63) as u64 | SIGN)
         } else if self.arg.is_unsigned() {
-            number.0 as f64
+            bits
         } else {
-            number.0 as i64 as f64
+            bits ^ SIGN
         }
     }
 
-    fn push_number(&self, number: Number, out: &mut Builder) -> Result<()> {
+    fn bits(&self, rank: u64) -> u64 {
+        const SIGN: u64 = 1 << 63;
+        if !self.is_integer() {
+            rank ^ if rank & SIGN == 0 { u64::MAX } else { SIGN }
+        } else {
+            // Its own inverse.
+            self.rank(rank)
+        }
+    }
+
+    fn float(&self, rank: u64) -> f64 {
+        let bits = self.bits(rank);
+        if !self.is_integer() {
+            f64::from_bits(bits)
+        } else if self.arg.is_unsigned() {
+            bits as f64
+        } else {
+            bits as i64 as f64
+        }
+    }
+
+    fn push_number(&self, rank: u64, out: &mut Builder) -> Result<()> {
         use chalet_columns::builder::Values;
         if !self.is_integer() {
-            return push_float(f64::from_bits(number.0), out);
+            return push_float(self.float(rank), out);
         }
-        let x = number.0;
+        let x = self.bits(rank);
         match &mut out.values {
             Values::U8(values) => values.push(x as u8),
             Values::U16(values) => values.push(x as u16),
@@ -159,7 +280,7 @@ impl Weights {
             Values::I16(values) => values.push(x as i16),
             Values::I32(values) => values.push(x as i32),
             Values::I64(values) => values.push(x as i64),
-            _ => return push_float(self.float(number), out),
+            _ => return push_float(self.float(rank), out),
         }
         Ok(())
     }
@@ -167,66 +288,83 @@ impl Weights {
 
 impl Sketch for Weights {
     type State = State;
-    type Input<'a> = (&'a Vector, Floats<'a>, Option<Unsigned<'a>>);
+    type Input<'a> = (Numbers<'a>, Option<Unsigned<'a>>);
 
     fn result_type(&self) -> DataType {
         self.result.clone()
     }
 
     fn input<'a>(&self, args: &'a [Vector]) -> Result<Self::Input<'a>> {
-        Ok((&args[0], Floats::of(&args[0], 1.0)?, args.get(1).map(Unsigned::of)))
+        let numbers = match self.is_integer() {
+            true => Numbers::Integers(Unsigned::of(&args[0])),
+            false => Numbers::Floats(Floats::of(&args[0], 1.0)?),
+        };
+        Ok((numbers, args.get(1).map(Unsigned::of)))
     }
 
     fn add(&self, state: &mut State, input: &Self::Input<'_>, row: usize) {
-        if let Some((number, weight)) = self.weighed(input, row) {
-            add_weight(state, number, weight);
+        if let Some((rank, weight)) = self.weighed(input, row) {
+            state.add(rank, weight);
         }
     }
 
     fn grow(&self, state: &mut State, input: &Self::Input<'_>, row: usize) {
-        let Some((number, weight)) = self.weighed(input, row) else { return };
-        let settled = state.settled;
-        let weight = add_weight(state, number, weight);
-        if settled {
-            match state.sorted.binary_search_by(|pair| self.order(pair.0, number)) {
-                Ok(at) => state.sorted[at].1 = weight,
-                Err(at) => state.sorted.insert(at, (number, weight)),
-            }
-            state.settled = true;
+        let Some((rank, weight)) = self.weighed(input, row) else { return };
+        if !state.sorted {
+            return state.add(rank, weight);
+        }
+        match state.pairs.binary_search_by_key(&rank, |pair| pair.0) {
+            Ok(at) => state.pairs[at].1 = state.pairs[at].1.wrapping_add(weight),
+            Err(at) => state.pairs.insert(at, (rank, weight)),
         }
     }
 
     fn merge(&self, state: &mut State, other: State) {
-        for (number, weight) in other.weights {
-            add_weight(state, number, weight);
+        if state.pairs.is_empty() {
+            *state = other;
+            return;
         }
+        other.pairs.iter().for_each(|&(rank, weight)| state.add(rank, weight));
     }
 
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
-        put_len(state.weights.len(), out);
-        for (number, weight) in &state.weights {
-            out.extend(number.0.to_le_bytes());
+        let mut state = State { pairs: state.pairs.clone(), ..State::default() };
+        state.unite();
+        put_len(state.pairs.len(), out);
+        for (rank, weight) in &state.pairs {
+            out.extend(self.bits(*rank).to_le_bytes());
             out.extend(weight.to_le_bytes());
         }
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
         let n = take_count(bytes, 16)?;
-        let pair = |bytes: &mut &[u8]| Ok((Number(take_f64(bytes)?.to_bits()), take_u64(bytes)?));
-        let weights = (0..n).map(|_| pair(bytes)).collect::<Result<HashMap<_, _>>>()?;
-        Ok(State { weights, ..State::default() })
+        let pair = |bytes: &mut &[u8]| Ok((self.rank(take_u64(bytes)?), take_u64(bytes)?));
+        let pairs = (0..n).map(|_| pair(bytes)).collect::<Result<_>>()?;
+        Ok(State { pairs, ..State::default() })
     }
 
-    fn settle(&self, state: &mut State, _: &[f64]) {
-        if !state.settled {
-            state.sorted = state.weights.iter().map(|(&number, &weight)| (number, weight)).collect();
-            state.sorted.sort_unstable_by(|a, b| self.order(a.0, b.0));
-            state.settled = true;
+    fn settle(&self, state: &mut State, levels: &[f64]) {
+        let total = total_weight(&state.pairs);
+        let is_exact = matches!(self.pick, Pick::Exact | Pick::BFloat16);
+        let few = levels.len() <= FEW_LEVELS && state.pairs.len() > FEW_PAIRS;
+        if !is_exact || !few || total >= WITHOUT_LOSS {
+            return state.sort();
+        }
+        if !state.sorted {
+            let mut thresholds: Vec<u64> =
+                levels.iter().map(|level| threshold(total, *level) as u64).collect();
+            thresholds.sort_unstable();
+            state.part(&thresholds);
         }
     }
 
+    fn settle_growing(&self, state: &mut State, _: &[f64]) {
+        state.sort();
+    }
+
     fn push(&self, state: &State, level: f64, many: bool, out: &mut Builder) -> Result<()> {
-        let sorted = &state.sorted;
+        let sorted = &state.pairs;
         let total = total_weight(sorted);
         let Some(last) = sorted.last() else {
             if self.result.is_float() && (!many || self.pick == Pick::BFloat16) {
@@ -237,7 +375,7 @@ impl Sketch for Weights {
         };
         match self.pick {
             Pick::Exact | Pick::BFloat16 => {
-                let threshold = (total as f64 * level).ceil();
+                let threshold = threshold(total, level);
                 if total < WITHOUT_LOSS {
                     let (threshold, mut seen) = (threshold as u64, 0);
                     let found = sorted.iter().find(|(_, weight)| {
@@ -261,52 +399,51 @@ impl Sketch for Weights {
     }
 
     fn heap_memory(&self, state: &State) -> usize {
-        state.weights.capacity() * 17 + state.sorted.capacity() * 16
+        state.pairs.capacity() * size_of::<Pair>()
     }
 }
 
 /// Integers below this are floats without a loss.
 const WITHOUT_LOSS: u128 = 1 << 53;
 
-fn total_weight(sorted: &[(Number, u64)]) -> u128 {
-    let small = sorted.iter().try_fold(0u64, |sum, pair| sum.checked_add(pair.1));
-    small.map_or_else(|| sorted.iter().map(|pair| u128::from(pair.1)).sum(), u128::from)
+fn total_weight(pairs: &[Pair]) -> u128 {
+    let small = pairs.iter().try_fold(0u64, |sum, pair| sum.checked_add(pair.1));
+    small.map_or_else(|| pairs.iter().map(|pair| u128::from(pair.1)).sum(), u128::from)
+}
+
+/// The sum of weights that is reached at the value of a level.
+fn threshold(total: u128, level: f64) -> f64 {
+    (total as f64 * level).ceil()
+}
+
+/// Values as they are counted.
+enum Numbers<'a> {
+    Integers(Unsigned<'a>),
+    Floats(Floats<'a>),
 }
 
 impl Weights {
-    /// The number of a row and its weight; none of NaN.
-    fn weighed(
-        &self,
-        (values, floats, weights): &(&Vector, Floats<'_>, Option<Unsigned<'_>>),
-        row: usize,
-    ) -> Option<(Number, u64)> {
-        let number = if self.is_integer() {
-            Unsigned::of(values).get(row)
-        } else {
-            let x = floats.get(row);
-            if x.is_nan() {
-                return None;
+    /// The rank of a row's value, and its weight; none of NaN.
+    #[inline]
+    fn weighed(&self, (numbers, weights): &(Numbers<'_>, Option<Unsigned<'_>>), row: usize) -> Option<Pair> {
+        let bits = match numbers {
+            Numbers::Integers(values) => values.get(row),
+            Numbers::Floats(values) => {
+                let x = values.get(row);
+                if x.is_nan() {
+                    return None;
+                }
+                let is_short = self.pick == Pick::BFloat16;
+                let kept =
+                    if is_short { f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000)) } else { x };
+                kept.to_bits()
             }
-            let is_short = self.pick == Pick::BFloat16;
-            let kept =
-                if is_short { f64::from(f32::from_bits((x as f32).to_bits() & 0xffff_0000)) } else { x };
-            kept.to_bits()
         };
-        Some((Number(number), weights.map_or(1, |weights| weights.get(row))))
-    }
-
-    fn order(&self, a: Number, b: Number) -> Ordering {
-        if !self.is_integer() {
-            self.float(a).total_cmp(&self.float(b))
-        } else if self.arg.is_unsigned() {
-            a.0.cmp(&b.0)
-        } else {
-            (a.0 as i64).cmp(&(b.0 as i64))
-        }
+        Some((self.rank(bits), weights.as_ref().map_or(1, |weights| weights.get(row))))
     }
 
     /// Levels of values are the middles of their shares of the total weight.
-    fn between(&self, sorted: &[(Number, u64)], total: f64, level: f64) -> f64 {
+    fn between(&self, sorted: &[Pair], total: f64, level: f64) -> f64 {
         let mut seen = 0.0;
         let mut before: Option<(f64, f64)> = None;
         for (number, weight) in sorted {
@@ -328,7 +465,7 @@ impl Weights {
 
     /// Interpolates in the sequence in which every value stands as often as its weight says. Sums of weights wrap around at 2^64,
     /// and the search among them is the kernel's, so that they mean the same where they do.
-    fn repeated(&self, sorted: &[(Number, u64)], level: f64) -> f64 {
+    fn repeated(&self, sorted: &[Pair], level: f64) -> f64 {
         let mut total = 0u64;
         let ends: Vec<u64> = sorted
             .iter()
@@ -346,14 +483,6 @@ impl Weights {
         let (a, b) = (at(below as u64), at((below as u64).saturating_add(1)));
         if place == below { a } else { a * (below + 1.0 - place) + b * (place - below) }
     }
-}
-
-/// Weights of one value wrap around at 2^64, as in the kernel. The weight that the value has then.
-fn add_weight(state: &mut State, number: Number, weight: u64) -> u64 {
-    state.settled = false;
-    let sum = state.weights.entry(number).or_default();
-    *sum = sum.wrapping_add(weight);
-    *sum
 }
 
 /// The index of the first end that is greater, by bisection; also of ends that are not in order.

@@ -3,7 +3,7 @@
 
 use super::bitmaps::{bitmap_argument, bitmap_type, bitmaps, push_numbers};
 use crate::bitmap::{Bitmap, Element};
-use crate::floats::integer;
+use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Column, Data, List, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -118,9 +118,10 @@ impl ScalarFunction for Build {
     fn execute(&self, call: &Call) -> Result<Column> {
         let element = call.state::<Element>()?;
         let list = call.vector(0).list()?;
+        let numbers = Unsigned::of(&list.values);
         let mut out = StringBuilder::with_capacity(call.n_rows);
         for row in 0..call.n_rows {
-            let values = list.range(row).map(|at| element.held(integer(&list.values.data, at).as_u64()));
+            let values = list.range(row).map(|at| element.held(numbers.get(at)));
             out.push_with(|bytes| Bitmap::of(values).put(*element, bytes));
         }
         Ok(Vector::from(out.finish()).into())
@@ -175,12 +176,12 @@ impl ScalarFunction for Contains {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         let &element = call.state::<Element>()?;
-        let numbers = call.vector(1);
+        let numbers = Unsigned::of(call.vector(1));
         let found = bitmaps(call.vector(0), element)?.enumerate().map(|(row, bitmap)| {
-            let x = integer(&numbers.data, row);
-            let held = element.held(x.as_u64());
+            let x = numbers.get(row);
+            let held = element.held(x);
             // A number of another width is not one that was cut.
-            let fits = element.is_wide() || element.value(held) == x.as_u64() || held == x.as_u64();
+            let fits = element.is_wide() || element.value(held) == x || held == x;
             Ok(u8::from(fits && bitmap?.contains(held)))
         });
         Ok(Vector::from(found.collect::<Result<Vec<u8>>>()?).into())
@@ -242,10 +243,10 @@ impl ScalarFunction for Part {
     fn execute(&self, call: &Call) -> Result<Column> {
         let &element = call.state::<Element>()?;
         let mut out = StringBuilder::with_capacity(call.n_rows);
+        let (first, second) = (Unsigned::of(call.vector(1)), Unsigned::of(call.vector(2)));
         for (row, bitmap) in bitmaps(call.vector(0), element)?.enumerate() {
-            let number = |index: usize| integer(&call.vector(index).data, row).as_u64();
-            let part = (self.choose)(bitmap?.sorted(), number(1), number(2));
-            out.push_with(|bytes| Bitmap::of(part).put(element, bytes));
+            let part = (self.choose)(bitmap?.into_sorted(), first.get(row), second.get(row));
+            out.push_with(|bytes| Bitmap::of_sorted(part).put(element, bytes));
         }
         Ok(Vector::from(out.finish()).into())
     }
@@ -284,7 +285,7 @@ impl ScalarFunction for Transform {
             ensure!(old.len() == new.len(), BAD_ARGUMENTS, "From array size and to array size mismatch");
             let mut values: std::collections::BTreeSet<u64> = bitmap?.values().iter().copied().collect();
             for (old, new) in old.zip(new) {
-                let number = |list: &List, at: usize| element.held(integer(&list.values.data, at).as_u64());
+                let number = |list: &List, at: usize| element.held(Unsigned::of(&list.values).get(at));
                 if values.remove(&number(from, old)) {
                     values.insert(number(to, new));
                 }

@@ -2,7 +2,7 @@
 
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, StringBuilder, Vector};
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_functions::plain::Plain;
 use chalet_storage::merge_tree::Partition;
 use chalet_types::{DataType, TupleField, Value};
@@ -14,7 +14,6 @@ pub static FUNCTION: Plain = Plain {
         summary: "The name of the partition of tables of the MergeTree family that holds rows with these values of the partition key.",
         syntax: "partitionId(x, ...)",
         examples: &[Example { sql: "SELECT partitionId(2024, 5)", result: "2024-5" }],
-        dictionaries: Dictionaries::Decoded,
         ..Record::DEFAULT
     },
     bind,

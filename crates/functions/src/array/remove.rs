@@ -49,15 +49,23 @@ pub static REMOVE: Plain = Plain {
     execute: remove,
 };
 
+/// So many elements are compared one by one, which is quicker than to hash them.
+const FEW: usize = 16;
+
 fn except(call: &Call) -> Result<Column> {
     let (a, b) = (list_of(&call.args[0], call.n_rows)?, list_of(&call.args[1], call.n_rows)?);
     let numbers = ids(&Vector::concat(&[&a.values, &b.values]));
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
     let mut excluded: HashSet<u64> = HashSet::default();
     for (own, other) in a.ranges().zip(b.ranges()) {
-        excluded.clear();
-        excluded.extend(&numbers[a.values.len()..][other]);
-        elements.extend(own.filter(|&e| !excluded.contains(&numbers[e])).map(|e| e as u32));
+        let others = &numbers[a.values.len()..][other];
+        if others.len() <= FEW {
+            elements.extend(own.filter(|&e| !others.contains(&numbers[e])).map(|e| e as u32));
+        } else {
+            excluded.clear();
+            excluded.extend(others);
+            elements.extend(own.filter(|&e| !excluded.contains(&numbers[e])).map(|e| e as u32));
+        }
         offsets.push(elements.len() as i64);
     }
     Ok(gathered(offsets, &a.values, &elements))

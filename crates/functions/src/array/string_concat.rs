@@ -5,7 +5,7 @@ use crate::plain::Plain;
 use crate::text::settings;
 use crate::widen::without_padding;
 use chalet_base::{Result, bail};
-use chalet_columns::{Column, Data, StringBuilder, Vector};
+use chalet_columns::{Column, Data, List, StringBuilder, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_text::{Style, Writer};
@@ -44,18 +44,42 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(Bound::with_state(DataType::String, Separator(separator)))
 }
 
+/// Of elements that are texts.
+fn texts_concat(rows: &List, texts: &Strings, separator: &[u8], n_rows: usize) -> Column {
+    let has_nulls = rows.values.validity.is_some();
+    let mut out = StringBuilder::with_capacity(n_rows);
+    for range in rows.ranges() {
+        out.push_with(|bytes| {
+            let mut elements = range.filter(|&e| !has_nulls || !rows.values.is_null(e));
+            let Some(first) = elements.next() else { return };
+            bytes.extend_from_slice(texts.get(first));
+            for e in elements {
+                bytes.extend_from_slice(separator);
+                bytes.extend_from_slice(texts.get(e));
+            }
+        });
+    }
+    Vector::from(out.finish()).into()
+}
+
 fn execute(call: &Call) -> Result<Column> {
     let Separator(separator) = call.state()?;
     let rows = list_of(&call.args[0], call.n_rows)?;
     let element = call.args[0].ty.element().unwrap_or(DataType::Nothing);
     let fixed = matches!(element.bare(), DataType::FixedString(_));
     let writer = Writer::new(&element, Style::Plain, &settings(call.ctx));
+    if let Data::Str(texts) = &rows.values.data
+        && element.bare().is_string()
+    {
+        return Ok(texts_concat(&rows, texts, separator, call.n_rows));
+    }
+    let nothing = *element.bare() == DataType::Nothing;
     let mut out = StringBuilder::with_capacity(call.n_rows);
     for range in rows.ranges() {
         out.push_with(|bytes| {
             let mut first = true;
             for e in range {
-                if *element.bare() == DataType::Nothing || rows.values.is_null(e) {
+                if nothing || rows.values.is_null(e) {
                     continue;
                 }
                 if !std::mem::take(&mut first) {

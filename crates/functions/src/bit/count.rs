@@ -3,7 +3,9 @@
 use crate::arithmetic::as_number;
 use crate::lanes::{Operand, binary, unary};
 use crate::number::Integer;
+use crate::string_args::StringArg;
 use crate::with_integer;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -64,8 +66,24 @@ pub const TEST_FUNCTION: Test = Test { record: &TEST, all: None };
 pub const TEST_ALL_FUNCTION: Test = Test { record: &TEST_ALL, all: Some(true) };
 pub const TEST_ANY_FUNCTION: Test = Test { record: &TEST_ANY, all: Some(false) };
 
+#[inline(always)]
 fn ones(bytes: &[u8]) -> u64 {
-    bytes.iter().map(|byte| u64::from(byte.count_ones())).sum()
+    let (words, rest) = bytes.as_chunks::<8>();
+    let of_words: u64 = words.iter().map(|word| u64::from(u64::from_le_bytes(*word).count_ones())).sum();
+    of_words + rest.iter().map(|byte| u64::from(byte.count_ones())).sum::<u64>()
+}
+
+/// The bits in which two strings differ; those behind the end of the other one count as they are.
+#[inline(always)]
+fn differing_bits(x: &[u8], y: &[u8]) -> u64 {
+    let common = x.len().min(y.len());
+    let (words, rest) = x[..common].as_chunks::<8>();
+    let (others, other_rest) = y[..common].as_chunks::<8>();
+    let differ =
+        |a: [u8; 8], b: [u8; 8]| u64::from((u64::from_le_bytes(a) ^ u64::from_le_bytes(b)).count_ones());
+    let of_words: u64 = words.iter().zip(others).map(|(a, b)| differ(*a, *b)).sum();
+    let of_rest: u64 = rest.iter().zip(other_rest).map(|(a, b)| u64::from((a ^ b).count_ones())).sum();
+    of_words + of_rest + ones(&x[common..]) + ones(&y[common..])
 }
 
 impl ScalarFunction for Count {
@@ -98,8 +116,8 @@ impl ScalarFunction for Count {
         }, _ => match &x.vector.data {
             Data::F32(v) => v.iter().map(|x| x.to_bits().count_ones().into()).collect(),
             Data::F64(v) => v.iter().map(|x| x.to_bits().count_ones().into()).collect(),
-            Data::Str(s) => s.iter().map(ones).collect(),
-            Data::Fixed(f) => f.iter().map(ones).collect(),
+            Data::Str(s) => dispatch_simd(|| s.iter().map(ones).collect()),
+            Data::Fixed(f) => dispatch_simd(|| f.iter().map(ones).collect()),
             _ => bail!(LOGICAL_ERROR, "{} has no bits", x.ty),
         });
         Ok(crate::arithmetic::convert_numbers(counts.into(), call.result.physical(), n)?.into())
@@ -150,20 +168,10 @@ impl ScalarFunction for Hamming {
             let distances = binary::<i64, u8>(a, b, n, |x, y| (x ^ y).count_ones() as u8)?;
             return Ok(Vector::from(distances).into());
         }
-        let get = |x: &Operand, row: usize| -> Vec<u8> {
-            match &x.vector.data {
-                Data::Str(s) => s.get(row).to_vec(),
-                Data::Fixed(f) => f.get(row).to_vec(),
-                _ => Vec::new(),
-            }
-        };
-        let distances = (0..n).map(|row| {
-            let (x, y) = (get(&a, row), get(&b, row));
-            let common = x.len().min(y.len());
-            let differ: u64 = x.iter().zip(&y).map(|(x, y)| u64::from((x ^ y).count_ones())).sum();
-            differ + ones(&x[common..]) + ones(&y[common..])
-        });
-        Ok(Vector::from(distances.collect::<Vec<u64>>()).into())
+        let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
+        let differ = |row| differing_bits(a.get(row), b.get(row));
+        let distances: Vec<u64> = dispatch_simd(|| (0..n).map(differ).collect());
+        Ok(Vector::from(distances).into())
     }
 }
 

@@ -1,17 +1,19 @@
 //! `transform`: values replaced by a table of constants.
 
 use crate::conversion::cast::{Mode, Rules, check, convert};
+use crate::ids::bits;
 use crate::select::{Branch, select};
 use crate::widen::widen;
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::keys::group_keys;
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, Value};
+use std::hash::Hash;
 
 const RECORD: Record = Record {
     name: "transform",
@@ -31,8 +33,61 @@ pub struct Transform;
 /// The table, and the type in which values are looked up.
 struct Table {
     lookup: DataType,
-    rows: HashMap<Vec<u8>, u32>,
+    rows: Rows,
     to: Vector,
+}
+
+/// The rows of the table by value.
+enum Rows {
+    /// Of integers of at most 64 bits.
+    Words(HashMap<u64, u32>),
+    Strings(HashMap<Vec<u8>, u32>),
+    /// Of anything else by its bytes as a key.
+    Keys(HashMap<Vec<u8>, u32>),
+}
+
+impl Rows {
+    /// Of the values that fit; of equal ones the first. NULL among them is a value too.
+    fn of(values: &Vector, fits: impl Fn(usize) -> bool) -> Rows {
+        fn by<K: Eq + Hash>(keys: impl Iterator<Item = K>, fits: impl Fn(usize) -> bool) -> HashMap<K, u32> {
+            let mut rows = HashMap::default();
+            for (row, key) in keys.enumerate().filter(|(row, _)| fits(*row)) {
+                rows.entry(key).or_insert(row as u32);
+            }
+            rows
+        }
+        let has_nulls = values.validity.as_ref().is_some_and(|validity| validity.null_count() > 0);
+        match (&values.data, words(values)) {
+            (_, Some(words)) if !has_nulls => Rows::Words(by(words.into_iter(), fits)),
+            (Data::Str(texts), _) if !has_nulls => Rows::Strings(by(texts.iter().map(<[u8]>::to_vec), fits)),
+            _ => Rows::Keys(by(keys(values).into_iter(), fits)),
+        }
+    }
+
+    /// The row for each value.
+    fn find(&self, values: &Vector) -> Vec<Option<u32>> {
+        let valid = |row: usize| !values.is_null(row);
+        match self {
+            Rows::Words(rows) => {
+                let words = words(values).unwrap_or_default().into_iter().enumerate();
+                words.map(|(row, word)| rows.get(&word).copied().filter(|_| valid(row))).collect()
+            }
+            Rows::Strings(rows) => {
+                let Data::Str(texts) = &values.data else { return vec![None; values.len()] };
+                let texts = texts.iter().enumerate();
+                texts.map(|(row, text)| rows.get(text).copied().filter(|_| valid(row))).collect()
+            }
+            Rows::Keys(rows) => keys(values).iter().map(|key| rows.get(key).copied()).collect(),
+        }
+    }
+}
+
+/// Integers of at most 64 bits.
+fn words(vector: &Vector) -> Option<Vec<u64>> {
+    match vector.data {
+        Data::F32(_) | Data::F64(_) | Data::BF16(_) => None,
+        _ => bits(vector),
+    }
 }
 
 fn element(ty: &DataType) -> Option<&DataType> {
@@ -42,9 +97,9 @@ fn element(ty: &DataType) -> Option<&DataType> {
     }
 }
 
-fn keys(vector: Vector) -> Vec<Vec<u8>> {
+fn keys(vector: &Vector) -> Vec<Vec<u8>> {
     let n = vector.len();
-    let column = Column::Flat(vector);
+    let column = Column::Flat(vector.clone());
     let keys = group_keys(&[&column], n);
     (0..n).map(|row| keys.get(row).to_vec()).collect()
 }
@@ -107,7 +162,6 @@ impl ScalarFunction for Transform {
         );
         let given = vector_of(keys_given, from)?;
         let to_vector = widen(&vector_of(values, to)?, to, &result, ctx)?;
-        let mut rows = HashMap::default();
         // Keys that x can never equal are left out.
         let (lookup, from_vector, fits) = match common_supertype(&[x.clone(), from.clone()]) {
             Ok(lookup) => {
@@ -121,11 +175,7 @@ impl ScalarFunction for Transform {
                 (x.clone(), read.without_nulls(), read.validity.clone())
             }
         };
-        for (row, key) in keys(from_vector).into_iter().enumerate() {
-            if fits.as_ref().is_none_or(|fits| fits.is_valid(row)) {
-                rows.entry(key).or_insert(row as u32);
-            }
-        }
+        let rows = Rows::of(&from_vector, |row| fits.as_ref().is_none_or(|fits| fits.is_valid(row)));
         Ok(Bound::with_state(result, Table { lookup, rows, to: to_vector }))
     }
 
@@ -134,7 +184,7 @@ impl ScalarFunction for Transform {
         let n = call.n_rows;
         let x = &call.args[0];
         let wide = widen(&x.vector, x.ty, &table.lookup, call.ctx)?;
-        let found: Vec<Option<u32>> = keys(wide).iter().map(|key| table.rows.get(key).copied()).collect();
+        let found = table.rows.find(&wide);
         let at = |row: usize| found[if x.constant { 0 } else { row }];
         let otherwise = call.args.get(3).unwrap_or(x);
         let default = widen(&otherwise.vector, otherwise.ty, call.result, call.ctx)?;

@@ -146,7 +146,32 @@ fn fixed_point(out: &mut Vec<u8>, x: f64, digits: usize) {
     let hair = if x > 0.0 { x.next_up() } else { x.next_down() };
     let exact =
         half && (x.abs() * 10f64.powi(digits as i32)) / 10f64.powi(digits as i32) == x.abs() && is_dyadic(x);
-    out.extend_from_slice(format!("{:.digits$}", if exact { hair } else { x }).as_bytes());
+    let x = if exact { hair } else { x };
+    if !put_fixed_point(out, x, digits) {
+        out.extend_from_slice(format!("{x:.digits$}").as_bytes());
+    }
+}
+
+/// The float with so many digits behind the point, exact halves rounded to even; not where the digits take more than 128 bits.
+fn put_fixed_point(out: &mut Vec<u8>, x: f64, digits: usize) -> bool {
+    const MANTISSA: u32 = f64::MANTISSA_DIGITS - 1;
+    let bits = x.to_bits();
+    let exponent = (bits >> MANTISSA & 0x7ff) as i32 - 1023 - MANTISSA as i32;
+    // 53 binary digits and those of a power of ten up to 10^22 are at most 127.
+    if digits > 22 || !(-126..=0).contains(&exponent) {
+        return false;
+    }
+    let mantissa = bits & ((1 << MANTISSA) - 1) | 1 << MANTISSA;
+    let shift = exponent.unsigned_abs();
+    let scaled = u128::from(mantissa) * 10u128.pow(digits as u32);
+    let (whole, rest, half) = (scaled >> shift, scaled & ((1 << shift) - 1), (1u128 << shift) >> 1);
+    let up = shift > 0 && (rest > half || rest == half && whole & 1 == 1);
+    let Ok(rounded) = i128::try_from(whole + u128::from(up)) else { return false };
+    if x.is_sign_negative() {
+        out.push(b'-');
+    }
+    chalet_text::write::number::decimal(out, rounded, digits as u8, true);
+    true
 }
 
 /// Has the float so few binary digits that scaling it by a power of ten is exact?
@@ -245,5 +270,32 @@ impl ScalarFunction for ToLowCardinality {
 
     fn execute(&self, call: &Call) -> Result<Column> {
         Ok(call.vector(0).clone().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn floats_are_rounded_as_by_the_formatter() {
+        let mut bits = 0x3ff0_0000_0000_0001u64;
+        let few = [0.5, 1.5, 2.5, 0.125, -0.125, -0.0001, 1e15, 4503599627370497.5, 123456.789, 1e-300, 0.1];
+        let many = (0..20_000).map(|i| {
+            bits = bits.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            let x = (bits >> 12) as f64 / 2f64.powi(i % 70 - 5);
+            if i % 3 == 0 { -x } else { x }
+        });
+        let mut quick = 0;
+        for x in few.into_iter().chain(many) {
+            for digits in [0, 1, 2, 3, 6, 15, 22, 23] {
+                let mut out = Vec::new();
+                if put_fixed_point(&mut out, x, digits) {
+                    quick += 1;
+                    assert_eq!(String::from_utf8_lossy(&out), format!("{x:.digits$}"), "{x:?} {digits}");
+                }
+            }
+        }
+        assert!(quick > 50_000, "{quick}");
     }
 }

@@ -45,7 +45,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call) -> Result<Column> {
-    let bytes = |index: usize| unary::<i128, u8>(Operand::of(call, index), call.n_rows, |x| x as u8);
-    let columns = (0..call.args.len()).map(bytes).collect::<Result<Vec<_>>>()?;
+    let columns = (0..call.args.len()).map(|index| bytes(call, index)).collect::<Result<Vec<_>>>()?;
     Ok(build(call.n_rows, |row, out| out.extend(columns.iter().map(|column| column[row]))))
+}
+
+fn bytes(call: &Call, index: usize) -> Result<Vec<u8>> {
+    let (operand, n) = (Operand::of(call, index), call.n_rows);
+    if operand.ty.is_float() {
+        return unary::<f64, u8>(operand, n, |x| {
+            // Only floats beyond 64 bits have to be converted the slow way, to wrap around.
+            if x.abs() < 9e18 { x as i64 as u8 } else { x as i128 as u8 }
+        });
+    }
+    unary::<i64, u8>(operand, n, |x| x as u8)
 }

@@ -1,7 +1,7 @@
 //! `encodeXMLComponent` and `decodeXMLComponent`: the characters that mean something in XML.
 
 use crate::plain::Plain;
-use crate::string_args::{StringArg, build, text_to_string};
+use crate::string_args::{StringArg, build, first_of, text_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static ENCODE: Plain = Plain {
@@ -20,15 +20,18 @@ pub static ENCODE: Plain = Plain {
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
-            for &byte in texts.get(row) {
-                match ENTITIES.iter().find(|(_, character)| *character == byte) {
-                    Some((name, _)) => {
-                        out.push(b'&');
-                        out.extend_from_slice(name);
-                        out.push(b';');
-                    }
-                    None => out.push(byte),
-                }
+            let mut rest = texts.get(row);
+            let is_special = |byte| ENTITIES.iter().fold(false, |is, &(_, other)| is | (byte == other));
+            while let Some((special, behind)) = {
+                let plain = first_of(rest, is_special);
+                out.extend_from_slice(&rest[..plain]);
+                rest[plain..].split_first()
+            } {
+                let name = ENTITIES.iter().find(|(_, character)| character == special);
+                out.push(b'&');
+                out.extend_from_slice(name.map_or(b"", |(name, _)| name));
+                out.push(b';');
+                rest = behind;
             }
         }))
     },

@@ -1,6 +1,6 @@
 //! Cryptographic digests: `MD4`, `MD5`, `SHA1` to `SHA512_256`, `RIPEMD160`, `keccak256`; and the checksums `CRC32`, `CRC64`.
 
-use super::md5_lanes;
+use super::{md5_lanes, sha};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -22,8 +22,12 @@ enum Run {
     Md5,
 }
 
+fn of<D: Digest>(text: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&D::digest(text));
+}
+
 macro_rules! digests {
-    ($($name:literal, $width:literal, $digest:ty, $summary:literal, $sql:literal => $result:literal;)*) => {
+    ($($name:literal, $width:literal, $digest:expr, $summary:literal, $sql:literal => $result:literal;)*) => {
         static DIGESTS: &[OfBytes] = &[$(OfBytes {
             record: Record {
                 name: $name,
@@ -34,26 +38,26 @@ macro_rules! digests {
                 ..Record::DEFAULT
             },
             result: DataType::FixedString($width),
-            run: Run::Each(|bytes, out| out.extend_from_slice(&<$digest>::digest(bytes))),
+            run: Run::Each($digest),
         }),*];
     };
 }
 
 digests! {
-    "MD4", 16, md4::Md4, "The MD4 digest of a string.", "SELECT hex(MD4('a'))" => "BDE52CB31DE33E46245E05FBDBD6FB24";
-    "SHA1", 20, sha1::Sha1, "The SHA-1 digest of a string.",
+    "MD4", 16, of::<md4::Md4>, "The MD4 digest of a string.", "SELECT hex(MD4('a'))" => "BDE52CB31DE33E46245E05FBDBD6FB24";
+    "SHA1", 20, sha::sha1, "The SHA-1 digest of a string.",
         "SELECT hex(SHA1('a'))" => "86F7E437FAA5A7FCE15D1DDCB9EAEAEA377667B8";
-    "SHA224", 28, sha2::Sha224, "The SHA-224 digest of a string.",
+    "SHA224", 28, sha::sha224, "The SHA-224 digest of a string.",
         "SELECT hex(SHA224('a'))" => "ABD37534C7D9A2EFB9465DE931CD7055FFDB8879563AE98078D6D6D5";
-    "SHA256", 32, sha2::Sha256, "The SHA-256 digest of a string.",
+    "SHA256", 32, sha::sha256, "The SHA-256 digest of a string.",
         "SELECT hex(SHA256('a'))" => "CA978112CA1BBDCAFAC231B39A23DC4DA786EFF8147C4E72B9807785AFEE48BB";
-    "SHA384", 48, sha2::Sha384, "The SHA-384 digest of a string.", "SELECT length(SHA384('a'))" => "48";
-    "SHA512", 64, sha2::Sha512, "The SHA-512 digest of a string.", "SELECT length(SHA512('a'))" => "64";
-    "SHA512_256", 32, sha2::Sha512_256, "The SHA-512/256 digest of a string.",
+    "SHA384", 48, sha::sha384, "The SHA-384 digest of a string.", "SELECT length(SHA384('a'))" => "48";
+    "SHA512", 64, sha::sha512, "The SHA-512 digest of a string.", "SELECT length(SHA512('a'))" => "64";
+    "SHA512_256", 32, sha::sha512_256, "The SHA-512/256 digest of a string.",
         "SELECT hex(SHA512_256('a'))" => "455E518824BC0601F9FB858FF5C37D417D67C2F8E0DF2BABE4808858AEA830F8";
-    "RIPEMD160", 20, ripemd::Ripemd160, "The RIPEMD-160 digest of a string.",
+    "RIPEMD160", 20, of::<ripemd::Ripemd160>, "The RIPEMD-160 digest of a string.",
         "SELECT hex(RIPEMD160('a'))" => "0BDC9D2D256B3EE9DAAE347BE6F4DC835A467FFE";
-    "keccak256", 32, sha3::Keccak256, "The Keccak-256 digest of a string.",
+    "keccak256", 32, of::<sha3::Keccak256>, "The Keccak-256 digest of a string.",
         "SELECT hex(keccak256('a'))" => "3AC225168DF54212A25C1C01FD35BEBFEA408FDAC2E31DDD6F80A4BBF9A5F1CB";
 }
 
@@ -87,7 +91,6 @@ const fn table(polynomial: u64) -> [u64; 256] {
     table
 }
 
-static CRC32_ZLIB: [u64; 256] = table(0xedb8_8320);
 static CRC64_ECMA: [u64; 256] = table(0xc96c_5795_d787_0f42);
 
 fn crc(table: &[u64; 256], start: u64, bytes: &[u8]) -> u64 {
@@ -107,8 +110,7 @@ static CHECKSUMS: &[OfBytes] = &[
         },
         result: DataType::UInt32,
         run: Run::Each(|bytes, out| {
-            let sum = !(crc(&CRC32_ZLIB, 0xffff_ffff, bytes) as u32);
-            out.extend_from_slice(&sum.to_le_bytes());
+            out.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
         }),
     },
     OfBytes {
@@ -123,7 +125,10 @@ static CHECKSUMS: &[OfBytes] = &[
         },
         result: DataType::UInt32,
         run: Run::Each(|bytes, out| {
-            out.extend_from_slice(&(crc(&CRC32_ZLIB, 0, bytes) as u32).to_le_bytes())
+            // A sum that is 0 before it is inverted.
+            let mut hasher = crc32fast::Hasher::new_with_initial(u32::MAX);
+            hasher.update(bytes);
+            out.extend_from_slice(&(!hasher.finalize()).to_le_bytes());
         }),
     },
     OfBytes {

@@ -1,14 +1,10 @@
-//! MD5 of many short strings side by side, one in each lane of a register: a digest is one long chain of dependent additions,
+//! MD5 of many strings side by side, one in each lane of a register: a digest is one long chain of dependent additions,
 //! which leaves most of a processor idle.
 
 use chalet_base::simd_dispatch::dispatch_simd;
-use md5::Digest;
 
 /// Strings at once: as many as a register of 256 bits has lanes.
 const LANES: usize = 8;
-
-/// With its padding and its length, a string of at most this many bytes is one block.
-const SHORT: usize = 55;
 
 /// Bytes of a digest.
 const WIDTH: usize = 16;
@@ -89,61 +85,94 @@ const SINES: [u32; 64] = [
 /// How far each step of a round rotates.
 const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// The digests of strings, one behind the other.
+/// A string in a lane.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    row: usize,
+    /// What no block has taken yet.
+    rest: &'a [u8],
+    /// Bytes of the whole string.
+    len: usize,
+    /// The bit behind the last byte has been put.
+    is_ended: bool,
+}
+
+/// The digests of strings, one behind the other. A lane takes the next string when it is done with one.
 pub fn digests<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut out = vec![0; strings.len() * WIDTH];
+    let mut strings = strings.enumerate();
+    let mut next = || strings.next().map(|(row, s)| Job { row, rest: s, len: s.len(), is_ended: false });
+    let mut jobs: [Option<Job>; LANES] = std::array::from_fn(|_| next());
     let mut block = [[0; LANES]; 16];
-    let mut rows = [0; LANES];
-    let mut n = 0;
-    for (row, string) in strings.enumerate() {
-        if string.len() > SHORT {
-            out[row * WIDTH..][..WIDTH].copy_from_slice(&md5::Md5::digest(string));
-            continue;
+    let mut used = [WORDS; LANES];
+    let mut state = START.map(|word| [word; LANES]);
+    while jobs.iter().any(Option::is_some) {
+        let mut is_last = [false; LANES];
+        for (lane, job) in jobs.iter_mut().enumerate() {
+            if let Some(job) = job {
+                is_last[lane] = fill(&mut block, &mut used[lane], lane, job);
+            }
         }
-        fill(&mut block, n, string);
-        rows[n] = row;
-        n += 1;
-        if n == LANES {
-            write(&block, &rows, &mut out);
-            n = 0;
+        state = dispatch_simd(|| compress(&block, state));
+        for (lane, job) in jobs.iter_mut().enumerate().filter(|(lane, _)| is_last[*lane]) {
+            if let Some(Job { row, .. }) = job {
+                let places = out[*row * WIDTH..][..WIDTH].as_chunks_mut::<4>().0;
+                for ((word, place), start) in state.iter_mut().zip(places).zip(START) {
+                    *place = word[lane].to_le_bytes();
+                    word[lane] = start;
+                }
+            }
+            *job = next();
         }
     }
-    write(&block, &rows[..n], &mut out);
     out
 }
 
-/// Puts a string with its padding into a lane.
-fn fill(block: &mut [Lanes; 16], lane: usize, string: &[u8]) {
-    let mut bytes = [0; 64];
-    bytes[..string.len()].copy_from_slice(string);
-    bytes[string.len()] = 0x80;
-    bytes[56] = (string.len() << 3) as u8;
-    bytes[57] = (string.len() >> 5) as u8;
-    for (word, bytes) in block.iter_mut().zip(bytes.as_chunks::<4>().0) {
+/// Words of a block before those with the length.
+const WORDS: usize = 14;
+
+/// Puts the next block of a string into a lane: whether it is the last one. `used` are the words of the lane, but for those of the
+/// length, that may be other than 0.
+fn fill(block: &mut [Lanes; 16], used: &mut usize, lane: usize, job: &mut Job) -> bool {
+    if let Some((bytes, rest)) = job.rest.split_first_chunk::<64>() {
+        for (word, bytes) in block.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            word[lane] = u32::from_le_bytes(*bytes);
+        }
+        (job.rest, *used) = (rest, WORDS);
+        return false;
+    }
+    let (words, rest) = job.rest.as_chunks::<4>();
+    for (word, bytes) in block.iter_mut().zip(words) {
         word[lane] = u32::from_le_bytes(*bytes);
     }
-}
-
-/// Writes the digests of a block to the places of its rows.
-fn write(block: &[Lanes; 16], rows: &[usize], out: &mut [u8]) {
-    if rows.is_empty() {
-        return;
+    let mut now = words.len();
+    if !job.is_ended {
+        block[now][lane] = rest.iter().rev().fold(0x80, |word, &byte| word << 8 | u32::from(byte));
+        now += 1;
     }
-    let digests = dispatch_simd(|| compress(block));
-    for (lane, row) in rows.iter().enumerate() {
-        for (word, place) in digests.iter().zip(out[row * WIDTH..][..WIDTH].as_chunks_mut::<4>().0) {
-            *place = word[lane].to_le_bytes();
-        }
+    (job.rest, job.is_ended) = (b"", true);
+    // The length takes the last two words, if they are free.
+    let has_room = now <= WORDS;
+    let end = if has_room { WORDS } else { 16 };
+    block[now..end.min(now.max(*used))].iter_mut().for_each(|word| word[lane] = 0);
+    if !has_room {
+        block[now..].iter_mut().for_each(|word| word[lane] = 0);
+        *used = WORDS;
+        return false;
     }
+    *used = now;
+    let bits = job.len as u64 * 8;
+    (block[WORDS][lane], block[WORDS + 1][lane]) = (bits as u32, (bits >> 32) as u32);
+    true
 }
 
 #[inline(always)]
-fn compress(block: &[Lanes; 16]) -> [Lanes; 4] {
+fn compress(block: &[Lanes; 16], state: [Lanes; 4]) -> [Lanes; 4] {
     #[inline(always)]
     fn each(f: impl Fn(usize) -> u32) -> Lanes {
         std::array::from_fn(f)
     }
-    let [mut a, mut b, mut c, mut d] = START.map(|word| [word; LANES]);
+    let [mut a, mut b, mut c, mut d] = state;
     for step in 0..64 {
         let round = step / 16;
         let (mixed, word) = match round {
@@ -158,19 +187,20 @@ fn compress(block: &[Lanes; 16]) -> [Lanes; 4] {
         (a, d, c, b) = (d, c, b, next);
     }
     let mut out = [a, b, c, d];
-    out.iter_mut()
-        .zip(START)
-        .for_each(|(lanes, start)| lanes.iter_mut().for_each(|x| *x = x.wrapping_add(start)));
+    for (lanes, before) in out.iter_mut().zip(state) {
+        lanes.iter_mut().zip(before).for_each(|(x, before)| *x = x.wrapping_add(before));
+    }
     out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use md5::Digest;
 
     #[test]
     fn digests_are_those_of_the_crate() {
-        let texts: Vec<Vec<u8>> = (0..130).map(|n| (0..n).map(|i| (i * 7 + n) as u8).collect()).collect();
+        let texts: Vec<Vec<u8>> = (0..300).map(|n| (0..n).map(|i| (i * 7 + n) as u8).collect()).collect();
         let expected: Vec<u8> = texts.iter().flat_map(md5::Md5::digest).collect();
         assert_eq!(digests(texts.iter().map(|text| &text[..])), expected);
     }

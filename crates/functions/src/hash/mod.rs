@@ -11,6 +11,7 @@ mod md5_lanes;
 mod metro;
 mod murmur;
 mod plain;
+mod sha;
 pub mod sip;
 mod spark;
 mod sqids;

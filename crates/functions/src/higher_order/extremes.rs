@@ -3,10 +3,11 @@
 use super::lambda::{Elements, HigherOrder, maybe_lambda};
 use crate::lists::{NONE, gather_or_default};
 use chalet_base::{Result, ensure};
-use chalet_columns::{Column, Data, Vector};
+use chalet_columns::{Column, Data, Native, Vector, each_native};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::DataType;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 pub static MIN: HigherOrder = HigherOrder {
     record: Record {
@@ -60,10 +61,36 @@ pub fn is_nan(vector: &Vector, row: usize) -> bool {
     }
 }
 
+/// The place of the first element of each row that no other one beats.
+fn places_of<T: Native>(values: &[T], elements: &Elements, beats: impl Fn(T, T) -> bool) -> Vec<u32> {
+    let pick = |range: Range<usize>| {
+        let (start, values) = (range.start, &values[range]);
+        let Some(&first) = values.first() else { return NONE };
+        let mut best = (first, 0);
+        for (at, &x) in values.iter().enumerate().skip(1) {
+            if beats(x, best.0) {
+                best = (x, at);
+            }
+        }
+        (start + best.1) as u32
+    };
+    elements.ranges().map(pick).collect()
+}
+
 fn execute(call: &Call, better: Ordering) -> Result<Column> {
     let elements = Elements::of(call, 0)?;
     let mapped = &elements.mapped;
-    let pick = |range: std::ops::Range<usize>| {
+    let floats = matches!(mapped.data, Data::F32(_) | Data::F64(_) | Data::BF16(_));
+    if mapped.validity.is_none() && !floats {
+        each_native!(&mapped.data, values => {
+            let places = match better {
+                Ordering::Less => places_of(values, &elements, |x, best| x < best),
+                _ => places_of(values, &elements, |x, best| x > best),
+            };
+            return Ok(gather_or_default(mapped, &places, call.result).into());
+        }, _ => {});
+    }
+    let pick = |range: Range<usize>| {
         let mut best: Option<usize> = None;
         for e in range.filter(|&e| !mapped.is_null(e)) {
             let replace = match best {

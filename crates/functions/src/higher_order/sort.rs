@@ -99,6 +99,15 @@ pub fn sorted(elements: &Elements, reverse: bool) -> Vec<u32> {
             return places;
         }, _ => {});
     }
+    if is_total(keys) {
+        for range in elements.ranges().filter(|range| range.len() > 1) {
+            match reverse {
+                false => places[range].sort_by(|a, b| compare_rows(keys, *a, *b)),
+                true => places[range].sort_by(|a, b| compare_rows(keys, *b, *a)),
+            }
+        }
+        return places;
+    }
     if matches!(keys.data, Data::List(_) | Data::Struct(_)) {
         // NULL and NaN inside of an element come last in both directions.
         let column = Column::from(keys.clone());
@@ -120,6 +129,16 @@ pub fn sorted(elements: &Elements, reverse: bool) -> Vec<u32> {
         places[range].sort_by(compare);
     }
     places
+}
+
+/// Are there neither NULL nor NaN, also not in tuples?
+fn is_total(keys: &Vector) -> bool {
+    keys.validity.is_none()
+        && match &keys.data {
+            Data::F32(_) | Data::F64(_) | Data::BF16(_) | Data::List(_) | Data::Nothing(_) => false,
+            Data::Struct(tuple) => tuple.fields.iter().all(is_total),
+            _ => true,
+        }
 }
 
 fn compare_rows(keys: &Vector, a: u32, b: u32) -> Ordering {

@@ -260,7 +260,10 @@ macro_rules! json_functions {
                 syntax: concat!($name, $syntax),
                 examples: &[Example { sql: $sql, result: $answer }],
                 constants: Constants::Seen,
-                dictionaries: Dictionaries::Decoded,
+                dictionaries: match What::$what {
+                    What::ArrayLength => Dictionaries::PerValue,
+                    _ => Dictionaries::Decoded,
+                },
                 ..Record::DEFAULT
             },
             what: What::$what,

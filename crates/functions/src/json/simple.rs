@@ -3,6 +3,7 @@
 
 use super::document;
 use crate::plain::Plain;
+use crate::search::position::find_prepared;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Native, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -33,7 +34,7 @@ fn behind<'a>(call: &'a Call) -> Result<impl Iterator<Item = Option<&'a [u8]>>> 
     let needle = &call.state::<Needle>()?.0;
     let finder = memchr::memmem::Finder::new(needle);
     let rows = call.vector(0).strings()?.iter();
-    Ok(rows.map(move |json| finder.find(json).map(|at| &json[at + needle.len()..])))
+    Ok(rows.map(move |json| find_prepared(json, &finder).map(|at| &json[at + needle.len()..])))
 }
 
 fn each<R: Native>(call: &Call, f: impl Fn(Option<&[u8]>) -> R) -> Result<Column>

@@ -42,6 +42,18 @@ const INT_EXP10: Record = Record {
     ..Record::DEFAULT
 };
 
+/// Up to the greatest that fits, and what stands for all others.
+const POWERS_OF_TEN: [u64; 21] = {
+    let mut powers = [1; 21];
+    let mut exponent = 1;
+    while exponent < 20 {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
+    }
+    powers[20] = u64::MAX;
+    powers
+};
+
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Sign,
@@ -116,7 +128,7 @@ impl ScalarFunction for IntegerFunction {
             Kind::Exp10 if call.args[0].ty.is_integer() => {
                 Vector::from(unary::<i64, u64>(x, n, |x| match x as i32 {
                     ..0 => 0,
-                    x => 10u64.checked_pow(x as u32).unwrap_or(u64::MAX),
+                    x => POWERS_OF_TEN[x.min(20) as usize],
                 })?)
             }
             Kind::Exp10 => Vector::from(try_unary::<f64, u64>(x, n, |x| {

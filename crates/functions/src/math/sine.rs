@@ -1,4 +1,4 @@
-//! `sin` and `cos`, rounded correctly but for one value in billions, as the kernel's are: sums of two floats, the second of which
+//! `sin`, `cos` and `tan`, rounded correctly but for one value in billions, as the kernel's sines and cosines are: sums of two floats, the second of which
 //! holds what the first one has no digits for.
 
 use crate::lanes::{Operand, unary};
@@ -93,9 +93,17 @@ static TABLE: LazyLock<Box<[Double; PARTS]>> = LazyLock::new(|| {
     Box::new(std::array::from_fn(all))
 });
 
-/// The sine of an angle that is so many parts of a turn ahead.
+/// An angle as parts of a turn and what is left.
+struct Angle {
+    parts: usize,
+    /// The sine of what is left.
+    sine: Double,
+    /// The cosine of what is left, less 1.
+    cosine: Double,
+}
+
 #[inline(always)]
-fn ahead<const FUSED: bool>(x: f64, table: &[Double; PARTS], parts: usize) -> f64 {
+fn reduced<const FUSED: bool>(x: f64) -> Angle {
     // Adding it rounds to a whole number.
     const WHOLE: f64 = 6_755_399_441_055_744.0;
     let count = (x * (128.0 / PI) + WHOLE) - WHOLE;
@@ -118,8 +126,15 @@ fn ahead<const FUSED: bool>(x: f64, table: &[Double; PARTS], parts: usize) -> f6
     let cosine = -0.5 * square;
     let cosine_low = -0.5 * square_low
         + square * square * (1.0 / 24.0 - square * (1.0 / 720.0 - square * (1.0 / 40_320.0)));
+    Angle { parts: count as i64 as usize, sine: (sine, sine_low), cosine: (cosine, cosine_low) }
+}
+
+/// The sine of an angle that is so many parts of a turn ahead.
+#[inline(always)]
+fn ahead<const FUSED: bool>(angle: &Angle, table: &[Double; PARTS], parts: usize) -> Double {
+    let Angle { sine: (sine, sine_low), cosine: (cosine, cosine_low), .. } = *angle;
     // sin(a + b) = sin a + cos a sin b + sin a (cos b - 1).
-    let part = (count as i64 as usize).wrapping_add(parts) % PARTS;
+    let part = angle.parts.wrapping_add(parts) % PARTS;
     let (sin, sin_low) = table[part];
     let (cos, cos_low) = table[(part + PARTS / 4) % PARTS];
     let (first, first_low) = product::<FUSED>(cos, sine);
@@ -128,7 +143,26 @@ fn ahead<const FUSED: bool>(x: f64, table: &[Double; PARTS], parts: usize) -> f6
     let second_low = second_low + sin * cosine_low + sin_low * cosine;
     let (total, e6) = sum(sin, first);
     let (total, e7) = sum(total, second);
-    total + (e6 + e7 + first_low + second_low + sin_low)
+    (total, e6 + e7 + first_low + second_low + sin_low)
+}
+
+#[inline(always)]
+fn sine_ahead<const FUSED: bool>(x: f64, table: &[Double; PARTS], parts: usize) -> f64 {
+    let (sine, low) = ahead::<FUSED>(&reduced::<FUSED>(x), table, parts);
+    sine + low
+}
+
+/// Sine by cosine, and what the quotient of the floats leaves.
+#[inline(always)]
+fn tangent<const FUSED: bool>(x: f64, table: &[Double; PARTS]) -> f64 {
+    let angle = reduced::<FUSED>(x);
+    let sine = ahead::<FUSED>(&angle, table, 0);
+    let cosine = ahead::<FUSED>(&angle, table, PARTS / 4);
+    let (sine, sine_low) = quick_sum(sine.0, sine.1);
+    let (cosine, cosine_low) = quick_sum(cosine.0, cosine.1);
+    let quotient = sine / cosine;
+    let (back, rest) = product::<FUSED>(quotient, cosine);
+    quotient + (sine - back - rest + sine_low - quotient * cosine_low) / cosine
 }
 
 #[inline(always)]
@@ -137,7 +171,7 @@ fn sines<const FUSED: bool>(values: &mut [f64]) {
     for x in values {
         *x = match x.abs() {
             magnitude if magnitude < TINY => *x,
-            magnitude if magnitude < LARGE => ahead::<FUSED>(*x, table, 0),
+            magnitude if magnitude < LARGE => sine_ahead::<FUSED>(*x, table, 0),
             _ => x.sin(),
         };
     }
@@ -149,10 +183,29 @@ fn cosines<const FUSED: bool>(values: &mut [f64]) {
     for x in values {
         *x = match x.abs() {
             magnitude if magnitude < TINY => 1.0,
-            magnitude if magnitude < LARGE => ahead::<FUSED>(*x, table, PARTS / 4),
+            magnitude if magnitude < LARGE => sine_ahead::<FUSED>(*x, table, PARTS / 4),
             _ => x.cos(),
         };
     }
+}
+
+#[inline(always)]
+fn tangents<const FUSED: bool>(values: &mut [f64]) {
+    let table = &**TABLE;
+    for x in values {
+        *x = match x.abs() {
+            magnitude if magnitude < TINY => *x,
+            magnitude if magnitude < LARGE => tangent::<FUSED>(*x, table),
+            _ => libm::tan(*x),
+        };
+    }
+}
+
+/// The tangents of a column.
+pub fn tan(x: Operand, n: usize) -> Result<Vec<f64>> {
+    let mut values = unary::<f64, f64>(x, n, |x| x)?;
+    dispatch_fma(&mut values, |values| tangents::<true>(values), |values| tangents::<false>(values));
+    Ok(values)
 }
 
 /// The sines of a column.
@@ -185,9 +238,13 @@ mod tests {
         sines::<true>(&mut fused_sin);
         cosines::<true>(&mut fused_cos);
         assert_eq!((&sin, &cos), (&fused_sin, &fused_cos));
+        let (mut tan, mut fused_tan) = (angles.clone(), angles.clone());
+        tangents::<false>(&mut tan);
+        tangents::<true>(&mut fused_tan);
         let near = |a: f64, b: f64| (a.to_bits() as i64).abs_diff(b.to_bits() as i64) <= 1;
         for (i, x) in angles.iter().enumerate() {
             assert!(near(sin[i], x.sin()) && near(cos[i], x.cos()), "{x}: {} {}", sin[i], cos[i]);
+            assert!(near(tan[i], x.tan()) && near(fused_tan[i], x.tan()), "{x}: {}", tan[i]);
         }
     }
 

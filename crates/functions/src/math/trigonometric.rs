@@ -27,8 +27,18 @@ pub static COS: FloatFunction = FloatFunction {
     run: Loop::One(sine::cos),
 };
 
+pub static TAN: FloatFunction = FloatFunction {
+    record: record(
+        "tan",
+        true,
+        "The tangent of an angle in radians.",
+        "tan(x)",
+        &[Example { sql: "SELECT tan(0)", result: "0" }],
+    ),
+    run: Loop::One(sine::tan),
+};
+
 float_functions! {
-    TAN: "tan", true, "The tangent of an angle in radians.", "SELECT tan(0)" => "0", libm::tan;
     ASIN: "asin", true, "The angle whose sine is x.", "SELECT asin(0)" => "0", libm::asin;
     ACOS: "acos", true, "The angle whose cosine is x.", "SELECT acos(1)" => "0", libm::acos;
     ATAN: "atan", true, "The angle whose tangent is x.", "SELECT atan(0)" => "0", libm::atan;

@@ -3,7 +3,7 @@
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use crate::string_args::{check_type, integers, window};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, ensure};
 use chalet_columns::{Column, NullBuffer, Vector};
 use chalet_function_api::{Arg, Argument, Bound, Call, Context, Example, Nulls, Record};
 use chalet_types::DataType;
@@ -66,12 +66,9 @@ fn is_valid(arg: &Arg, row: usize) -> bool {
 
 fn part(number: u64, offset: i64, length: Option<i64>) -> Result<u64> {
     ensure!(offset != 0, ZERO_ARRAY_OR_TUPLE_INDEX, "Indices in number are 1-based");
-    let digits = number.to_string();
-    match &digits[window(digits.len(), offset, length)] {
-        "" => Ok(0),
-        part => match part.parse() {
-            Ok(value) => Ok(value),
-            Err(_) => bail!(LOGICAL_ERROR, "{part} is no number"),
-        },
-    }
+    let n = number.checked_ilog10().unwrap_or(0) as usize + 1;
+    let part = window(n, offset, length);
+    // The digits behind the part go, and then those before it. Of 20 digits there is no power of ten.
+    let short = 10u64.checked_pow((n - part.end) as u32).map_or(0, |power| number / power);
+    Ok(10u64.checked_pow(part.len() as u32).map_or(short, |power| short % power))
 }

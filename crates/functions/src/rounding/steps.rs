@@ -128,6 +128,8 @@ impl ScalarFunction for ToExp2 {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         plain_number(TO_EXP2.name, args)?;
+        let wide = args[0].ty.physical().width().is_some_and(|width| width > 8);
+        ensure!(!wide, NOT_IMPLEMENTED, "roundToExp2() for big integers is not implemented");
         Ok(match &args[0].ty {
             DataType::Bool => DataType::UInt8,
             other => other.clone(),
@@ -141,12 +143,13 @@ impl ScalarFunction for ToExp2 {
             if x <= C::ZERO {
                 return C::ZERO;
             }
-            let (mut rest, mut power) = (x, C::ONE);
-            while rest.shr(1) != C::ZERO {
-                rest = rest.shr(1);
-                power = power.shl(1);
+            // All bits below the highest are set, and then taken away.
+            let (mut filled, mut step) = (x, 1);
+            while step < C::BITS {
+                filled = filled.bit_or(filled.shr(step));
+                step *= 2;
             }
-            power
+            filled.sub(filled.shr(1))
         }
         let (x, n) = (Operand::of(call, 0), call.n_rows);
         let vector = with_integer!(call.result.physical(), C => Vector::from(unary::<C, C>(x, n, power::<C>)?),

@@ -1,4 +1,4 @@
-//! `GreedyPath`: an anchored regular expression whose preferred choices are followed straight ahead, without a general
+//! `GreedyPath`: a regular expression whose preferred choices are followed straight ahead, without a general
 //! engine. Where they lead to a match it is the one that the engine finds; where they do not, the engine is asked.
 
 use regex_syntax::ParserBuilder;
@@ -54,6 +54,41 @@ impl GreedyPath {
         rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
         matches!(steps.last(), Some(Step::End))
             .then_some(GreedyPath { steps, n_groups: hir.properties().explicit_captures_len() + 1 })
+    }
+
+    /// Of a pattern that is not anchored: for [`find`](Self::find). Matches begin with a character of ASCII.
+    pub fn anywhere(pattern: &str) -> Option<GreedyPath> {
+        let hir = ParserBuilder::new().utf8(false).dot_matches_new_line(true).build().parse(pattern).ok()?;
+        let HirKind::Concat(parts) = hir.kind() else { return None };
+        let mut steps = Vec::new();
+        parts.iter().try_for_each(|part| add(part, true, &mut steps))?;
+        let path = GreedyPath { steps, n_groups: hir.properties().explicit_captures_len() + 1 };
+        let begins = path.steps.iter().find(|step| !matches!(step, Step::Open(_)))?;
+        let is_ascii = match begins {
+            Step::Literal(literal) => literal.bytes.first().is_some_and(u8::is_ascii),
+            Step::Run { set, min: 1.., .. } => !set.has[128],
+            _ => false,
+        };
+        let has_end = path.steps.iter().any(|step| matches!(step, Step::End));
+        (is_ascii && !has_end).then_some(path)
+    }
+
+    /// Looks for the first match from a place on. When there is one, the groups are filled in, the whole of it as group 0.
+    pub fn find(&self, text: &[u8], from: usize, groups: &mut Vec<Range<usize>>) -> Outcome {
+        groups.clear();
+        groups.resize(self.n_groups, 0..0);
+        for place in from..text.len() {
+            let start = State { place, chose: false, unsure: false };
+            let (state, matches) = start.follow(&self.steps, text, groups);
+            if matches && !state.unsure {
+                groups[0] = place..state.place;
+                return Outcome::Match;
+            }
+            if state.chose || state.unsure {
+                return Outcome::Unknown;
+            }
+        }
+        Outcome::NoMatch
     }
 
     /// Fills in the groups when it matches; all that are part of the pattern are then set.
@@ -332,6 +367,46 @@ mod tests {
                 assert_eq!(position(b'/', &text), Some(place), "{n}");
                 assert_eq!(position(b'.', &text), None);
             }
+        }
+    }
+
+    #[test]
+    fn finds_what_the_engine_finds() {
+        let patterns = [r"(\d{4})-(\d{2})-(\d{2})", r"(a)(b?)([ab]{2})", r"x([0-9])", r"([a-c])(\d+)"];
+        let texts: [&[u8]; 8] = [
+            b"on 2014-03-17 and 12014-03-170",
+            b"aabbaab",
+            b"xx1",
+            b"",
+            b"c1b22",
+            b"\xff2014-03-1",
+            b"\xd0\xb0b1",
+            b"ab",
+        ];
+        let mut matched = 0;
+        for pattern in patterns {
+            // Digits are those of ASCII, as the kernel has them.
+            let pattern = pattern.replace(r"\d", "[0-9]");
+            let engine = RegexBuilder::new(&pattern).dot_matches_new_line(true).build().unwrap();
+            let path = GreedyPath::anywhere(&pattern).unwrap();
+            let mut groups = Vec::new();
+            for (text, from) in texts.iter().flat_map(|text| (0..=text.len()).map(move |from| (text, from))) {
+                let captures = engine.captures_at(text, from);
+                match path.find(text, from, &mut groups) {
+                    Outcome::Unknown => {}
+                    Outcome::NoMatch => assert!(captures.is_none(), "{pattern} {text:?} {from}"),
+                    Outcome::Match => {
+                        matched += 1;
+                        let captures = captures.unwrap_or_else(|| panic!("{pattern} {text:?} {from}"));
+                        let expected = captures.iter().map(|group| group.map(|group| group.range()));
+                        assert!(groups.iter().cloned().map(Some).eq(expected), "{pattern} {text:?} {from}");
+                    }
+                }
+            }
+        }
+        assert!(matched > 20, "{matched}");
+        for other in [r"a*b", r"^ab", r"ab$", r"\p{Greek}b", r"(?:ab)?c", r"\bab"] {
+            assert!(GreedyPath::anywhere(other).is_none(), "{other}");
         }
     }
 

@@ -13,7 +13,7 @@ mod multi_fuzzy_match;
 mod multi_match;
 mod multi_search;
 mod pattern;
-mod position;
+pub mod position;
 mod regexp;
 mod regexp_position;
 mod replace;

@@ -41,10 +41,8 @@ impl Fold {
         if self == Fold::Exact {
             return text;
         }
-        scratch.clear();
-        scratch.extend_from_slice(text);
-        if self == Fold::Ascii || scratch.is_ascii() {
-            scratch.make_ascii_lowercase();
+        if self == Fold::Ascii || text.is_ascii() {
+            lower_into(text, scratch);
         } else {
             *scratch = self.apply(text).into_owned();
         }
@@ -52,16 +50,70 @@ impl Fold {
     }
 }
 
+/// The text with ASCII letters in lower case, eight bytes at a time.
+fn lower_into(text: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    out.reserve(text.len() + 8);
+    let (words, rest) = text.as_chunks::<8>();
+    for word in words {
+        out.extend_from_slice(&lower_word(u64::from_le_bytes(*word)).to_le_bytes());
+    }
+    if !rest.is_empty() {
+        out.extend_from_slice(&lower_word(short_word(rest)).to_le_bytes());
+        out.truncate(text.len());
+    }
+}
+
+/// Fewer than 8 bytes as a word, with zeros behind them.
+#[inline(always)]
+pub fn short_word(bytes: &[u8]) -> u64 {
+    let n = bytes.len();
+    // Where the halves overlap, they are equal.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << (8 * (n - 4))
+    } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        u64::from(u16::from_le_bytes(*first)) | u64::from(u16::from_le_bytes(*last)) << (8 * (n - 2))
+    } else {
+        bytes.first().map_or(0, |&byte| byte.into())
+    }
+}
+
+/// Sets the bit that upper and lower case differ in, in each byte that is an upper letter.
+#[inline(always)]
+fn lower_word(word: u64) -> u64 {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let low = word & (0x7f * EACH);
+    // Their highest bits say which bytes, but for that bit, are at least 'A', and which are beyond 'Z'.
+    let from_a = low + (0x80 - u64::from(b'A')) * EACH;
+    let beyond_z = low + (0x7f - u64::from(b'Z')) * EACH;
+    let upper = (from_a ^ beyond_z) & !word & (0x80 * EACH);
+    word | upper >> 2
+}
+
 /// Up to this many bytes are searched without preparing for the needle.
 pub const SHORT: usize = 64;
+
+const FEW_PLACES: usize = 16;
 
 /// The first occurrence of a needle that is looked for once: preparing a search takes longer than searching a short text.
 pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
     let Some((&first, rest)) = needle.split_first() else { return Some(0) };
-    if text.len() > SHORT {
-        return memmem::find(text, needle);
-    }
     let last = text.len().checked_sub(needle.len())?;
+    if text.len() > SHORT {
+        // Some places where the first byte stands are looked at before the search is prepared after all.
+        let mut from = 0;
+        for _ in 0..FEW_PLACES {
+            let at = from + memchr::memchr(first, &text[from..=last])?;
+            if text[at + 1..].starts_with(rest) {
+                return Some(at);
+            }
+            from = at + 1;
+            if from > last {
+                return None;
+            }
+        }
+        return memmem::find(&text[from..], needle).map(|at| from + at);
+    }
     (0..=last).find(|&at| text[at] == first && text[at + 1..].starts_with(rest))
 }
 
@@ -180,4 +232,21 @@ pub fn skip(text: &[u8], count: u64, chars: bool) -> Option<usize> {
 
 pub fn register(registry: &mut Registry) {
     FUNCTIONS.iter().for_each(|function| registry.add_scalar(function));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lower_case_is_that_of_ascii() {
+        let mut out = Vec::new();
+        for n in 0..40 {
+            for first in 0..=255u8 {
+                let text: Vec<u8> = (0..n).map(|i| first.wrapping_add(i * 3)).collect();
+                lower_into(&text, &mut out);
+                assert_eq!(out, text.to_ascii_lowercase());
+            }
+        }
+    }
 }

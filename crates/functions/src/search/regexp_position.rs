@@ -129,6 +129,9 @@ fn place(regex: &Regex, text: &[u8], start: u64, occurrence: u64, behind: bool, 
     loop {
         let Some(whole) = regex.find_at(text, start).filter(|whole| !whole.is_empty()) else { return 0 };
         left -= 1;
+        if left == 0 && group == 0 {
+            return if behind { whole.end() } else { whole.start() } as u64 + 1;
+        }
         if left == 0 {
             break;
         }

@@ -52,6 +52,8 @@ struct Compiled(Option<Pattern>);
 struct Pattern {
     regex: SharedRegex,
     greedy: Option<GreedyPath>,
+    /// Where the pattern is not anchored.
+    anywhere: Option<GreedyPath>,
 }
 
 impl Pattern {
@@ -87,8 +89,9 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     if let Some(replacement) = constant(2) {
         parse(replacement, &regex)?;
     }
-    let greedy = GreedyPath::new(&in_rust_syntax(pattern));
-    Ok(Bound::with_state(DataType::String, Compiled(Some(Pattern { regex, greedy }))))
+    let syntax = in_rust_syntax(pattern);
+    let (greedy, anywhere) = (GreedyPath::new(&syntax), GreedyPath::anywhere(&syntax));
+    Ok(Bound::with_state(DataType::String, Compiled(Some(Pattern { regex, greedy, anywhere }))))
 }
 
 fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
@@ -146,15 +149,14 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
                 let mut found = Vec::new();
                 return parts(call, |_, text| pattern.group(path, group, text, &mut found));
             }
-            let regex = pattern.regex.of_thread();
-            let groups = regex.capture_locations();
-            Some((regex, pieces, groups))
+            Some((pattern.regex.of_thread(), pieces, pattern.anywhere.as_ref()))
         }
         _ => None,
     };
-    if let Some((regex, pieces, mut groups)) = constant {
+    if let Some((regex, pieces, path)) = constant {
+        let mut finder = Finder::new(&regex, path);
         return try_build(call.n_rows, |row, out| {
-            replace(texts.get(row), &regex, &pieces, first_only, &mut groups, out);
+            replace(texts.get(row), &mut finder, &pieces, first_only, out);
             Ok(())
         });
     }
@@ -165,47 +167,80 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
             None => &**cache.get(patterns.get(row))?,
         };
         let pieces = parse(replacements.get(row), regex)?;
-        replace(texts.get(row), regex, &pieces, first_only, &mut regex.capture_locations(), out);
+        replace(texts.get(row), &mut Finder::new(regex, None), &pieces, first_only, out);
         Ok(())
     })
 }
 
-/// Puts a text out with its matches replaced; `groups` is scratch space.
-fn replace(
-    text: &[u8],
-    regex: &Regex,
-    pieces: &[Piece],
-    first_only: bool,
-    groups: &mut CaptureLocations,
-    out: &mut Vec<u8>,
-) {
+/// Longer texts are left to the engine, which skips what cannot match.
+const SHORT: usize = 256;
+
+/// Finds matches with their groups.
+struct Finder<'a> {
+    regex: &'a Regex,
+    path: Option<&'a GreedyPath>,
+    locations: CaptureLocations,
+    ranges: Vec<Range<usize>>,
+    by_path: bool,
+}
+
+impl<'a> Finder<'a> {
+    fn new(regex: &'a Regex, path: Option<&'a GreedyPath>) -> Finder<'a> {
+        Finder { regex, path, locations: regex.capture_locations(), ranges: Vec::new(), by_path: false }
+    }
+
+    /// The next match from a place on; with its groups, where they are asked for.
+    fn find(&mut self, text: &[u8], place: usize, asks_groups: bool) -> Option<Range<usize>> {
+        // Where a match begins and ends is found faster than its groups.
+        if !asks_groups {
+            return self.regex.find_at(text, place).map(|found| found.range());
+        }
+        self.by_path = false;
+        if let Some(path) = self.path.filter(|_| text.len() <= SHORT) {
+            match path.find(text, place, &mut self.ranges) {
+                Outcome::Match => {
+                    self.by_path = true;
+                    return Some(self.ranges[0].clone());
+                }
+                Outcome::NoMatch => return None,
+                Outcome::Unknown => {}
+            }
+        }
+        self.regex.captures_read_at(&mut self.locations, text, place).map(|found| found.range())
+    }
+
+    /// A group of the last match.
+    fn group(&self, group: usize) -> Option<Range<usize>> {
+        if self.by_path {
+            return self.ranges.get(group).cloned();
+        }
+        self.locations.get(group).map(|(start, end)| start..end)
+    }
+}
+
+/// Puts a text out with its matches replaced.
+fn replace(text: &[u8], finder: &mut Finder, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
     // The kernel takes an empty pattern as none.
-    if regex.as_str().is_empty() {
+    if finder.regex.as_str().is_empty() {
         return out.extend_from_slice(text);
     }
-    // Where a match begins and ends is found faster than its groups.
     let asks_groups = pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)));
     let (mut copied, mut place) = (0, 0);
     while place <= text.len() {
-        let found = match asks_groups {
-            true => regex.captures_read_at(groups, text, place),
-            false => regex.find_at(text, place),
-        };
-        let Some(found) = found else { break };
-        out.extend_from_slice(&text[copied..found.start()]);
+        let Some(found) = finder.find(text, place, asks_groups) else { break };
+        out.extend_from_slice(&text[copied..found.start]);
         for piece in pieces {
             match piece {
                 Piece::Literal(bytes) => out.extend_from_slice(bytes),
-                Piece::Group(0) => out.extend_from_slice(found.as_bytes()),
+                Piece::Group(0) => out.extend_from_slice(&text[found.clone()]),
                 Piece::Group(group) => {
-                    if let Some((start, end)) = groups.get(*group) {
-                        out.extend_from_slice(&text[start..end]);
+                    if let Some(range) = finder.group(*group) {
+                        out.extend_from_slice(&text[range]);
                     }
                 }
             }
         }
-        copied = found.end();
-        place = found.end();
+        (copied, place) = (found.end, found.end);
         if first_only {
             break;
         }

@@ -1,6 +1,6 @@
 //! `hasToken` and its forms: a word between bytes that are no ASCII letters or digits.
 
-use super::position::Fold;
+use super::position::{Fold, SHORT};
 use crate::string_args::{Kind, StringArg, constant_text, expect};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -89,9 +89,36 @@ impl ScalarFunction for &'static HasToken {
         let finder = Finder::new(&needle);
         let fold = if self.fold { Fold::Ascii } else { Fold::Exact };
         let mut scratch = Vec::new();
-        let test = |row: usize| u8::from(occurs(fold.apply_in(texts.get(row), &mut scratch), &finder));
+        let test = |row: usize| {
+            let text = texts.get(row);
+            u8::from(match text.len() {
+                0..=SHORT if self.fold => is_among::<true>(text, &needle),
+                0..=SHORT => is_among::<false>(text, &needle),
+                _ => occurs(fold.apply_in(text, &mut scratch), &finder),
+            })
+        };
         Ok(Vector::from((0..call.n_rows).map(test).collect::<Vec<u8>>()).into())
     }
+}
+
+/// Whether a short text has the token, which is in lower case where letters are folded.
+#[inline(always)]
+fn is_among<const FOLD: bool>(text: &[u8], token: &[u8]) -> bool {
+    let last = text.len().wrapping_sub(token.len());
+    if last > text.len() {
+        return false;
+    }
+    let first = token[0];
+    let begins = |byte: u8| if FOLD { byte.to_ascii_lowercase() == first } else { byte == first };
+    (0..=last).any(|at| {
+        begins(text[at])
+            && (at == 0 || separates(text[at - 1]))
+            && text.get(at + token.len()).is_none_or(|&byte| separates(byte))
+            && match &text[at..at + token.len()] {
+                part if FOLD => part.eq_ignore_ascii_case(token),
+                part => part == token,
+            }
+    })
 }
 
 fn occurs(text: &[u8], finder: &Finder) -> bool {

@@ -56,9 +56,16 @@ fn slice(text: &[u8], bits: std::ops::Range<usize>, out: &mut Vec<u8>) {
     let shift = bits.start % 8;
     let n_bytes = bits.len().div_ceil(8);
     let from = &text[bits.start / 8..];
-    for at in 0..n_bytes {
-        let next = from.get(at + 1).copied().unwrap_or(0);
-        out.push((u16::from_be_bytes([from[at], next]) << shift >> 8) as u8);
+    let start = out.len();
+    out.resize(start + n_bytes, 0);
+    let moved = |byte: u8, next: u8| (u16::from_be_bytes([byte, next]) << shift >> 8) as u8;
+    // Behind the last byte there is none, or one that does not count.
+    let whole = n_bytes.min(from.len() - 1);
+    for ((out, byte), next) in out[start..].iter_mut().zip(&from[..whole]).zip(&from[1..]) {
+        *out = moved(*byte, *next);
+    }
+    if whole < n_bytes {
+        out[start + whole] = moved(from[whole], 0);
     }
     let excess = 8 * n_bytes - bits.len();
     if let Some(last) = out.last_mut() {

@@ -20,7 +20,10 @@ pub static UNIQ: Plain = Plain {
         expect(name, args, 1, &[Kind::Text])?;
         Ok(DataType::UInt16.into())
     },
-    execute: |call| Ok(Vector::from(each(call, |c, _| c.iter().filter(|&&n| n > 0).count() as u16)?).into()),
+    execute: |call| {
+        let texts = StringArg::of(call, 0)?;
+        Ok(Vector::from((0..call.n_rows).map(|row| different(texts.get(row))).collect::<Vec<u16>>()).into())
+    },
 };
 
 pub static ENTROPY: Plain = Plain {
@@ -38,6 +41,13 @@ pub static ENTROPY: Plain = Plain {
     },
     execute: |call| Ok(Vector::from(each(call, entropy)?).into()),
 };
+
+/// The number of different bytes.
+fn different(text: &[u8]) -> u16 {
+    let mut set = [0u64; 4];
+    text.iter().for_each(|&byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
+    set.iter().map(|bits| bits.count_ones() as u16).sum()
+}
 
 fn each<T>(call: &Call, sum_up: fn(&[u32; 256], usize) -> T) -> Result<Vec<T>> {
     let texts = StringArg::of(call, 0)?;

@@ -4,7 +4,7 @@ use crate::plain::Plain;
 use crate::string_args::build;
 use crate::text::settings;
 use chalet_base::{Result, ensure};
-use chalet_columns::{Column, Data};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction};
 use chalet_text::{Style, Writer};
@@ -127,6 +127,13 @@ fn execute_separator(call: &Call) -> Result<Column> {
 fn texts(call: &Call, first: usize, separator: &[u8]) -> Result<Column> {
     let settings = settings(call.ctx);
     let args = &call.args[first.min(call.args.len())..];
+    if let [arg] = args
+        && !arg.constant
+        && matches!(arg.vector.data, Data::Str(_))
+    {
+        // The same strings.
+        return Ok(Vector::clone(&arg.vector).into());
+    }
     let writers: Vec<Writer> = args.iter().map(|arg| Writer::new(arg.ty, Style::Plain, &settings)).collect();
     Ok(build(call.n_rows, |row, out| {
         for (index, (arg, writer)) in args.iter().zip(&writers).enumerate() {

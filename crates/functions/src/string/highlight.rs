@@ -1,11 +1,13 @@
 //! `highlight`: a text with marks around the words that are looked for.
 
 use crate::plain::Plain;
+use crate::search::position::{Fold, find_prepared};
 use crate::string_args::StringArg;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::{DataType, Value};
+use memchr::memmem::Finder;
 
 pub static FUNCTION: Plain = Plain {
     record: Record {
@@ -23,8 +25,8 @@ pub static FUNCTION: Plain = Plain {
 };
 
 struct Marks {
-    /// In lower case.
-    needles: Vec<Vec<u8>>,
+    /// Searches for the needles, which are in lower case.
+    needles: Vec<Finder<'static>>,
     open: Vec<u8>,
     close: Vec<u8>,
 }
@@ -51,7 +53,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
         bail!(ILLEGAL_COLUMN, "Argument at index 1 for function {name} must be constant");
     };
     let needles = needles.iter().filter_map(Value::as_bytes).filter(|needle| !needle.is_empty());
-    let needles = needles.map(<[u8]>::to_ascii_lowercase).collect();
+    let needles = needles.map(|needle| Finder::new(&needle.to_ascii_lowercase()).into_owned()).collect();
     let mark = |index: usize, default: &str| -> Result<Vec<u8>> {
         let Some(arg) = args.get(index) else { return Ok(default.as_bytes().to_vec()) };
         ensure!(
@@ -70,18 +72,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(Bound::with_state(DataType::String, Marks { needles, open, close }))
 }
 
-/// For each byte whether a needle covers it.
-fn cover(text: &[u8], needles: &[Vec<u8>], covered: &mut Vec<bool>) {
+/// For each byte whether a needle covers it; empty where none does.
+fn cover(text: &[u8], needles: &[Finder], folded: &mut Vec<u8>, covered: &mut Vec<bool>) {
     covered.clear();
-    covered.resize(text.len(), false);
-    let folded = text.to_ascii_lowercase();
+    let folded = Fold::Ascii.apply_in(text, folded);
     for needle in needles {
-        let finder = memchr::memmem::Finder::new(needle);
         let mut from = 0;
         // Places of one needle may overlap.
-        while let Some(at) = finder.find(&folded[from..]) {
+        while let Some(at) = find_prepared(&folded[from..], needle) {
             let start = from + at;
-            covered[start..start + needle.len()].fill(true);
+            covered.resize(text.len(), false);
+            covered[start..start + needle.needle().len()].fill(true);
             from = start + 1;
         }
     }
@@ -91,10 +92,14 @@ fn execute(call: &Call) -> Result<Column> {
     let Marks { needles, open, close } = call.state()?;
     let texts = StringArg::of(call, 0)?;
     let mut out = StringBuilder::with_capacity(call.n_rows);
-    let mut covered = Vec::new();
+    let (mut folded, mut covered) = (Vec::new(), Vec::new());
     for row in 0..call.n_rows {
         let text = texts.get(row);
-        cover(text, needles, &mut covered);
+        cover(text, needles, &mut folded, &mut covered);
+        if covered.is_empty() {
+            out.push(text);
+            continue;
+        }
         out.push_with(|bytes| {
             let mut inside = false;
             for (byte, is_covered) in text.iter().zip(&covered) {

@@ -122,10 +122,14 @@ fn execute(call: &Call, left: bool, chars: bool) -> Result<Column> {
         if !left {
             out.extend_from_slice(text);
         }
-        let units = Units::of(pad, chars);
-        let (whole, rest) = ((length - len) / units.len, (length - len) % units.len);
-        (0..whole).for_each(|_| out.extend_from_slice(pad));
-        out.extend_from_slice(units.first(rest));
+        if let &[byte] = pad {
+            out.resize(out.len() + length - len, byte);
+        } else {
+            let units = Units::of(pad, chars);
+            let (whole, rest) = ((length - len) / units.len, (length - len) % units.len);
+            (0..whole).for_each(|_| out.extend_from_slice(pad));
+            out.extend_from_slice(units.first(rest));
+        }
         if left {
             out.extend_from_slice(text);
         }

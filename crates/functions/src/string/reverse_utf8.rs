@@ -1,9 +1,7 @@
 //! `reverseUTF8` and `reverseBySeparator`: characters or pieces in reverse order.
 
 use crate::plain::Plain;
-use crate::string_args::{
-    Kind, StringArg, build, char_starts, constant_text, expect, plain_string_to_string,
-};
+use crate::string_args::{Kind, StringArg, build, char_len, constant_text, expect, plain_string_to_string};
 use chalet_function_api::{Constants, Example, Record};
 use chalet_types::DataType;
 
@@ -21,9 +19,17 @@ pub static FUNCTION: Plain = Plain {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
             let text = texts.get(row);
-            let starts = char_starts(text);
-            for pair in starts.windows(2).rev() {
-                out.extend_from_slice(&text[pair[0]..pair[1]]);
+            if text.is_ascii() {
+                return out.extend(text.iter().rev());
+            }
+            let start = out.len();
+            out.resize(start + text.len(), 0);
+            let (mut place, mut end) = (0, out.len());
+            while place < text.len() {
+                // Of a character that is cut off, each byte is one.
+                let len = Some(char_len(text[place])).filter(|len| place + len <= text.len()).unwrap_or(1);
+                out[end - len..end].copy_from_slice(&text[place..place + len]);
+                (place, end) = (place + len, end - len);
             }
         }))
     },

@@ -5,7 +5,6 @@ use crate::plain::Plain;
 use crate::string_args::{StringArg, char_len};
 use chalet_base::city_hash::hash_16;
 use chalet_base::crc32c::{crc32c, crc32c_of_windows};
-use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Data, StringBuilder, Struct, Vector};
 use chalet_function_api::{Argument, Bound, Call, Constants, Example, Record, Registry};
@@ -97,56 +96,57 @@ fn bind(name: &'static str, args: &[Argument], answer: Answer) -> Result<Bound> 
 /// Not the rules of letters: the bit that tells upper from lower case is set in every byte.
 const ANY_CASE: u8 = 0x20;
 
-/// Goes on with a hash over a part of a run: an odd byte first, then two, four and eights.
-fn hash_part(crc: u64, part: &[u8], any_case: bool, scratch: &mut Vec<u8>) -> u64 {
-    if part.is_empty() {
-        return crc;
-    }
-    if !any_case {
-        return crc32c(crc as u32, part).into();
-    }
-    scratch.clear();
-    scratch.extend(part.iter().map(|byte| byte | ANY_CASE));
-    crc32c(crc as u32, scratch).into()
+/// Serves many texts.
+#[derive(Default)]
+struct Scratch {
+    /// The text without regard to case.
+    folded: Vec<u8>,
+    starts: Vec<usize>,
 }
 
-/// Calls `found` with the hash of each run, and with the run.
-fn each_shingle<'a>(text: &'a [u8], kind: Kind, size: usize, mut found: impl FnMut(u64, &'a [u8])) {
-    let mut scratch = Vec::new();
-    if matches!(kind.unit, Unit::Bytes) && text.len() >= size {
-        let hashed = if kind.any_case {
-            scratch.extend(text.iter().map(|byte| byte | ANY_CASE));
-            &scratch[..]
-        } else {
-            text
-        };
-        return crc32c_of_windows(u32::MAX, hashed, size, |at, hash| {
-            found(hash.into(), &text[at..at + size])
-        });
-    }
-    let mut hash = |part: &[u8], crc: u64| hash_part(crc, part, kind.any_case, &mut scratch);
+/// Calls `found` with the hash of each run, and with the run. The hash of no bytes at all is `u64::MAX`.
+fn each_shingle<'a>(
+    text: &'a [u8],
+    kind: Kind,
+    size: usize,
+    Scratch { folded, starts }: &mut Scratch,
+    mut found: impl FnMut(u64, &'a [u8]),
+) {
+    let hashed = if kind.any_case {
+        folded.clear();
+        folded.extend(text.iter().map(|byte| byte | ANY_CASE));
+        &folded[..]
+    } else {
+        text
+    };
+    let hash = |start: usize, end: usize, crc: u64| {
+        if start == end { crc } else { crc32c(crc as u32, &hashed[start..end]).into() }
+    };
     match kind.unit {
-        Unit::Bytes => found(hash(text, u64::MAX), text),
+        Unit::Bytes if text.len() >= size => {
+            crc32c_of_windows(u32::MAX, hashed, size, |at, hash| found(hash.into(), &text[at..at + size]));
+        }
+        Unit::Bytes => found(hash(0, text.len(), u64::MAX), text),
         Unit::Characters => {
-            let mut starts = vec![0];
-            while let Some(&last) = starts.last()
-                && last < text.len()
-            {
-                starts.push((last + char_len(text[last])).min(text.len()));
+            starts.clear();
+            let mut last = 0;
+            while last < text.len() {
+                starts.push(last);
+                last = (last + char_len(text[last])).min(text.len());
             }
+            starts.push(last);
             if starts.len() <= size {
-                return found(hash(text, u64::MAX), text);
+                return found(hash(0, text.len(), u64::MAX), text);
             }
             // The kernel leaves out the first run.
             for ends in starts.windows(size + 1).skip(1) {
-                let run = &text[ends[0]..ends[size]];
-                found(hash(run, u64::MAX), run);
+                found(hash(ends[0], ends[size], u64::MAX), &text[ends[0]..ends[size]]);
             }
         }
         Unit::Words => {
             let words = words(text);
             for run in words.windows(size.min(words.len()).max(1)) {
-                let crc = run.iter().fold(u64::MAX, |crc, &(start, end)| hash(&text[start..end], crc));
+                let crc = run.iter().fold(u64::MAX, |crc, &(start, end)| hash(start, end, crc));
                 found(crc, &text[run[0].0..run[run.len() - 1].1]);
             }
         }
@@ -168,29 +168,53 @@ fn words(text: &[u8]) -> Vec<(usize, usize)> {
     words
 }
 
-/// Of a single run this is its hash.
-fn sim_hash(text: &[u8], kind: Kind, size: usize, hashes: &mut Vec<u32>) -> u64 {
-    hashes.clear();
-    let mut of_nothing = false;
-    each_shingle(text, kind, size, |hash, _| {
-        // Only the hash of an empty run, which stands alone, has more than 32 bits.
-        of_nothing = hash > u64::from(u32::MAX);
-        hashes.push(hash as u32);
-    });
-    if of_nothing {
-        return u64::MAX;
-    }
-    let bits: [u32; 32] = std::array::from_fn(|bit| 1 << bit);
-    let mut ones = [0u32; 32];
-    dispatch_simd(|| {
-        for hash in hashes.iter() {
-            for (count, bit) in ones.iter_mut().zip(bits) {
-                *count += u32::from(hash & bit != 0);
+/// How often each bit of some numbers is set: the bits of place `i` of all 32 counts are one number.
+#[derive(Default)]
+struct BitCounts {
+    places: [u32; 32],
+    /// Numbers so far.
+    n: u32,
+}
+
+impl BitCounts {
+    fn add(&mut self, number: u32) {
+        self.n += 1;
+        let mut carry = number;
+        for place in &mut self.places {
+            (*place, carry) = (*place ^ carry, *place & carry);
+            if carry == 0 {
+                return;
             }
         }
+    }
+
+    /// The bits that more than half of the numbers have.
+    fn majority(&self) -> u32 {
+        let half = self.n / 2;
+        let (mut more, mut equal) = (0, u32::MAX);
+        for i in (0..u32::BITS - self.n.leading_zeros()).rev() {
+            let place = self.places[i as usize];
+            if half >> i & 1 == 0 {
+                more |= equal & place;
+                equal &= !place;
+            } else {
+                equal &= place;
+            }
+        }
+        more
+    }
+}
+
+/// Of a single run this is its hash.
+fn sim_hash(text: &[u8], kind: Kind, size: usize, scratch: &mut Scratch) -> u64 {
+    let mut counts = BitCounts::default();
+    let mut of_nothing = false;
+    each_shingle(text, kind, size, scratch, |hash, _| {
+        // Only the hash of an empty run, which stands alone, has more than 32 bits.
+        of_nothing = hash > u64::from(u32::MAX);
+        counts.add(hash as u32);
     });
-    let half = hashes.len() as u32 / 2;
-    ones.iter().zip(bits).filter(|(count, _)| **count > half).map(|(_, bit)| u64::from(bit)).sum()
+    if of_nothing { u64::MAX } else { counts.majority().into() }
 }
 
 /// The smallest hashes from the greatest of them down, and the greatest from the smallest of them up.
@@ -200,9 +224,9 @@ struct Extremes<'a> {
 }
 
 impl<'a> Extremes<'a> {
-    fn of(text: &'a [u8], kind: Kind, sizes: Sizes) -> Extremes<'a> {
+    fn of(text: &'a [u8], kind: Kind, sizes: Sizes, scratch: &mut Scratch) -> Extremes<'a> {
         let mut extremes = Extremes { low: BTreeMap::new(), high: BTreeMap::new() };
-        each_shingle(text, kind, sizes.shingle, |hash, run| {
+        each_shingle(text, kind, sizes.shingle, scratch, |hash, run| {
             extremes.low.entry(hash).or_insert(run);
             if extremes.low.len() > sizes.hashes {
                 extremes.low.pop_last();
@@ -225,14 +249,14 @@ fn execute(call: &Call, kind: Kind) -> Result<Column> {
     let sizes: Sizes = *call.state()?;
     let (texts, n) = (StringArg::of(call, 0)?, call.n_rows);
     let pair = |fields: Vec<Vector>| Vector::from(Data::Struct(Struct { fields, len: n }));
+    let mut scratch = Scratch::default();
     Ok(match kind.answer {
         Answer::Sim => {
-            let mut hashes = Vec::new();
-            let sim = (0..n).map(|row| sim_hash(texts.get(row), kind, sizes.shingle, &mut hashes));
+            let sim = (0..n).map(|row| sim_hash(texts.get(row), kind, sizes.shingle, &mut scratch));
             Vector::from(sim.collect::<Vec<u64>>())
         }
         Answer::Min => {
-            let hashes = (0..n).map(|row| Extremes::of(texts.get(row), kind, sizes).hashes());
+            let hashes = (0..n).map(|row| Extremes::of(texts.get(row), kind, sizes, &mut scratch).hashes());
             let (low, high): (Vec<u64>, Vec<u64>) = hashes.unzip();
             pair(vec![low.into(), high.into()])
         }
@@ -242,7 +266,7 @@ fn execute(call: &Call, kind: Kind) -> Result<Column> {
             };
             let (mut low, mut high) = (builders(), builders());
             for row in 0..n {
-                let extremes = Extremes::of(texts.get(row), kind, sizes);
+                let extremes = Extremes::of(texts.get(row), kind, sizes, &mut scratch);
                 let mut runs = extremes.low.values().rev();
                 low.iter_mut().for_each(|out| out.push(runs.next().copied().unwrap_or_default()));
                 let mut runs = extremes.high.values();

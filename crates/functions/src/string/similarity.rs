@@ -52,7 +52,10 @@ pub static JARO: Plain = Plain {
         ..SIMILARITY
     },
     bind,
-    execute: |call| each(call, jaro),
+    execute: |call| {
+        let mut places = [0; 256];
+        each(call, |a, b| jaro(a, b, &mut places))
+    },
 };
 
 pub static JARO_WINKLER: Plain = Plain {
@@ -68,8 +71,9 @@ pub static JARO_WINKLER: Plain = Plain {
     },
     bind,
     execute: |call| {
+        let mut places = [0; 256];
         each(call, |a, b| {
-            let similarity = jaro(a, b);
+            let similarity = jaro(a, b, &mut places);
             if similarity <= 0.7 {
                 return similarity;
             }
@@ -84,7 +88,7 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(DataType::Float64.into())
 }
 
-fn each(call: &Call, similarity: impl Fn(&[u8], &[u8]) -> f64) -> Result<Column> {
+fn each(call: &Call, mut similarity: impl FnMut(&[u8], &[u8]) -> f64) -> Result<Column> {
     let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
     let values = (0..call.n_rows).map(|row| similarity(a.get(row), b.get(row)));
     Ok(Vector::from(values.collect::<Vec<f64>>()).into())
@@ -109,14 +113,17 @@ fn jaccard<T: Copy + Eq + Hash>(a: &[T], b: &[T]) -> f64 {
     both as f64 / (x.len() + y.len() - both).max(1) as f64
 }
 
-fn jaro(a: &[u8], b: &[u8]) -> f64 {
+/// Bits for the places of each byte.
+type Places = [u64; 256];
+
+fn jaro(a: &[u8], b: &[u8], places: &mut Places) -> f64 {
     // As the kernel has it: the length of the other one.
     if a.is_empty() || b.is_empty() {
         return (a.len() + b.len()) as f64;
     }
     let reach = (a.len().max(b.len()) / 2).saturating_sub(1);
     if a.len().max(b.len()) <= 64 {
-        return jaro_of_short(a, b, reach);
+        return jaro_of_short(a, b, reach, places);
     }
     let mut taken = vec![false; b.len()];
     let mut matched = Vec::new();
@@ -141,19 +148,24 @@ fn of_matches(a: &[u8], b: &[u8], matched: usize, swapped: usize) -> f64 {
     (m / a.len() as f64 + m / b.len() as f64 + (m - swapped) / m) * (1.0 / 3.0)
 }
 
-/// [`jaro`] of strings of at most 64 bytes: what is taken are bits.
-fn jaro_of_short(a: &[u8], b: &[u8], reach: usize) -> f64 {
+/// [`jaro`] of strings of at most 64 bytes: what is taken are bits. `places` are bits for the places of each byte, none of which is
+/// set before and after.
+fn jaro_of_short(a: &[u8], b: &[u8], reach: usize, places: &mut Places) -> f64 {
     let (mut taken, mut matched) = (0u64, 0u64);
+    b.iter().enumerate().for_each(|(j, y)| places[usize::from(*y)] |= 1 << j);
+    // As many bits from the least on; no more than 64 are asked for.
+    let ones = |n: usize| if n == 0 { 0 } else { u64::MAX >> (64 - n) };
     for (i, x) in a.iter().enumerate() {
-        let near = i.saturating_sub(reach)..(i + reach + 1).min(b.len());
-        for (j, y) in near.clone().zip(b.get(near).unwrap_or_default()) {
-            if y == x && taken >> j & 1 == 0 {
-                taken |= 1 << j;
-                matched |= 1 << i;
-                break;
-            }
-        }
+        let near = ones((i + reach + 1).min(b.len())) & !ones(i.saturating_sub(reach));
+        let free = &mut places[usize::from(*x)];
+        let found = *free & near;
+        // The first of them, or no bit.
+        let first = found & found.wrapping_neg();
+        *free ^= first;
+        taken |= first;
+        matched |= u64::from(found != 0) << i;
     }
+    b.iter().for_each(|y| places[usize::from(*y)] = 0);
     if matched == 0 {
         return 0.0;
     }

@@ -1,8 +1,9 @@
 //! `sparseGrams` and its kin: the parts of a string whose borders have greater hashes than everything between them.
 
 use crate::plain::Plain;
+use crate::search::position::short_word;
 use crate::string_args::{StringArg, char_len, check_type, part_lists};
-use chalet_base::crc32c::crc32c_of_word;
+use chalet_base::crc32c::{SumsWords, dispatch_crc32c};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -82,21 +83,62 @@ fn bind(name: &'static str, args: &[Argument], _: &Context, element: DataType, u
 fn execute(call: &Call) -> Result<Column> {
     let lengths: &Lengths = call.state()?;
     if *call.result == DataType::String.array() {
+        let mut borders = Vec::new();
         return part_lists(call, 0, |_, text, out| {
-            grams(text, lengths, out);
+            dispatch_crc32c(Grams { text, lengths, borders: &mut borders, out });
             Ok(())
         });
     }
     let texts = StringArg::of(call, 0)?;
-    let (mut hashes, mut offsets, mut found) = (Vec::new(), vec![0i64], Vec::new());
-    for row in 0..call.n_rows {
-        let text = texts.get(row);
-        found.clear();
-        grams(text, lengths, &mut found);
-        hashes.extend(found.iter().map(|range| hash(&text[range.clone()])));
-        offsets.push(hashes.len() as i64);
-    }
+    let (hashes, offsets) = dispatch_crc32c(Hashes { texts, n_rows: call.n_rows, lengths });
     Ok(crate::lists::list(offsets, Vector::from(hashes)).into())
+}
+
+/// Appends the parts of a text.
+pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
+    dispatch_crc32c(Grams { text, lengths, borders: &mut Vec::new(), out });
+}
+
+/// The parts of a text.
+struct Grams<'a> {
+    text: &'a [u8],
+    lengths: &'a Lengths,
+    /// Serves many texts.
+    borders: &'a mut Vec<Border>,
+    out: &'a mut Vec<Range<usize>>,
+}
+
+impl SumsWords for Grams<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, sum: impl Fn(u32, u64) -> u32 + Copy) {
+        each_gram(self.text, self.lengths, self.borders, sum, |part| self.out.push(part));
+    }
+}
+
+/// The hashes of the parts of all texts, and where those of each end.
+struct Hashes<'a> {
+    texts: StringArg<'a>,
+    n_rows: usize,
+    lengths: &'a Lengths,
+}
+
+impl SumsWords for Hashes<'_> {
+    type Output = (Vec<u32>, Vec<i64>);
+
+    #[inline(always)]
+    fn run(self, sum: impl Fn(u32, u64) -> u32 + Copy) -> Self::Output {
+        let (mut hashes, mut borders) = (Vec::new(), Vec::new());
+        let mut offsets = Vec::with_capacity(self.n_rows + 1);
+        offsets.push(0i64);
+        for row in 0..self.n_rows {
+            let text = self.texts.get(row);
+            each_gram(text, self.lengths, &mut borders, sum, |part| hashes.push(hash(&text[part], sum)));
+            offsets.push(hashes.len() as i64);
+        }
+        (hashes, offsets)
+    }
 }
 
 /// A border that may begin a part: where it begins, the number of its last character, its hash.
@@ -106,27 +148,48 @@ struct Border {
     hash: u32,
 }
 
+#[inline(always)]
+fn each_gram(
+    text: &[u8],
+    lengths: &Lengths,
+    borders: &mut Vec<Border>,
+    sum: impl Fn(u32, u64) -> u32 + Copy,
+    found: impl FnMut(Range<usize>),
+) {
+    match lengths.utf8 {
+        true => each_gram_of::<true>(text, lengths, borders, sum, found),
+        false => each_gram_of::<false>(text, lengths, borders, sum, found),
+    }
+}
+
 /// Goes through the text from left to right with the borders that no later one has hidden: their hashes fall from left to right.
-pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
-    let next = |place: usize| match lengths.utf8 {
+#[inline(always)]
+fn each_gram_of<const UTF8: bool>(
+    text: &[u8],
+    lengths: &Lengths,
+    borders: &mut Vec<Border>,
+    sum: impl Fn(u32, u64) -> u32 + Copy,
+    mut found: impl FnMut(Range<usize>),
+) {
+    let next = |place: usize| match UTF8 {
         true => (place + char_len(text[place])).min(text.len()),
         false => place + 1,
     };
     let (mut left, mut right) = (0, 0);
     let width = lengths.least - 1;
-    let mut borders: Vec<Border> = Vec::with_capacity(16);
+    borders.clear();
     let mut symbol = 0u64;
     while right < text.len() {
         let end = next(right);
         if symbol + 1 >= width {
-            let hash = hash(&text[left..end]);
+            let hash = hash(&text[left..end], sum);
             let mut emit = |border: &Border| {
                 let length = symbol - border.symbol + width;
                 if length > lengths.most {
                     return false;
                 }
                 if length >= lengths.cutoff {
-                    out.push(border.start..end);
+                    found(border.start..end);
                 }
                 true
             };
@@ -149,20 +212,37 @@ pub fn grams(text: &[u8], lengths: &Lengths, out: &mut Vec<Range<usize>>) {
 }
 
 /// CRC-32C of words of 8 bytes, the last of which tells its length.
-fn hash(text: &[u8]) -> u32 {
-    if text.len() < 8 {
-        let mut word = [0; 8];
-        word[..text.len()].copy_from_slice(text);
-        word[7] = text.len() as u8;
-        return crc32c_of_word(0, u64::from_le_bytes(word));
-    }
+#[inline(always)]
+fn hash(text: &[u8], sum: impl Fn(u32, u64) -> u32) -> u32 {
+    let Some(last) = text.last_chunk::<8>() else { return sum(0, counted_word(text)) };
     let (words, rest) = text.as_chunks::<8>();
-    let crc = words.iter().fold(0, |crc, word| crc32c_of_word(crc, u64::from_le_bytes(*word)));
+    let crc = words.iter().fold(0, |crc, word| sum(crc, u64::from_le_bytes(*word)));
     if rest.is_empty() {
         return crc;
     }
-    let mut word = [0; 8];
-    word[8 - rest.len()..].copy_from_slice(rest);
-    word[0] |= rest.len() as u8;
-    crc32c_of_word(crc, u64::from_le_bytes(word))
+    // The bytes that are left, at the end of a word.
+    let before = 8 * (8 - rest.len());
+    sum(crc, u64::from_le_bytes(*last) >> before << before | rest.len() as u64)
+}
+
+/// Fewer than 8 bytes, and in the last byte how many they are.
+#[inline(always)]
+fn counted_word(text: &[u8]) -> u64 {
+    short_word(text) | (text.len() as u64) << 56
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_the_bytes_and_their_number() {
+        for n in 0..8 {
+            let text = &b"sparse_"[..n];
+            let mut word = [0; 8];
+            word[..n].copy_from_slice(text);
+            word[7] = n as u8;
+            assert_eq!(counted_word(text), u64::from_le_bytes(word));
+        }
+    }
 }

@@ -180,7 +180,7 @@ fn rest(limit: &Limit, len: usize, out: &mut Vec<Range<usize>>) {
 }
 
 /// Runs of bytes that belong to words.
-fn words(call: &Call, belongs: fn(u8) -> bool) -> Result<Column> {
+fn words(call: &Call, belongs: impl Fn(u8) -> bool + Copy) -> Result<Column> {
     let limit: &Limit = call.state()?;
     part_lists(call, 0, |_, text, out| {
         let mut place = 0;

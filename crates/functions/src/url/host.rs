@@ -1,9 +1,11 @@
 //! Where the host stands in a URL.
 
+use crate::string_args::first_of;
+
 /// The text up to the first of the given bytes.
-pub fn until<'a>(text: &'a [u8], stops: &[u8]) -> &'a [u8] {
-    let len = text.iter().position(|b| stops.contains(b)).unwrap_or(text.len());
-    &text[..len]
+#[inline(always)]
+pub fn until<'a, const N: usize>(text: &'a [u8], stops: &[u8; N]) -> &'a [u8] {
+    &text[..first_of(text, |byte| stops.iter().fold(false, |is_stop, &stop| is_stop | (byte == stop)))]
 }
 
 /// Letters, digits and `+-.` in front of `:`, which a scheme is made of.

@@ -2,15 +2,16 @@
 
 use super::host::until;
 use crate::plain::Plain;
+use crate::search::position::find_prepared;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::{DataType, Value};
-use memchr::memmem;
+use memchr::memmem::Finder;
 
-/// The parameters looked for, each with its equals sign.
-struct Needles(Vec<Vec<u8>>);
+/// Searches for the parameters, each with its equals sign.
+struct Needles(Vec<Finder<'static>>);
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=2)?;
@@ -34,16 +35,17 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     let Some(needles) = args[1].constant.as_ref().and_then(needles) else {
         bail!(ILLEGAL_COLUMN, "Second argument of function {name} must be constant");
     };
-    Ok(Bound::with_state(DataType::String, Needles(needles)))
+    let finders = needles.iter().map(|needle: &Vec<u8>| Finder::new(needle).into_owned());
+    Ok(Bound::with_state(DataType::String, Needles(finders.collect())))
 }
 
 /// Where a parameter stands, and where its value does.
-fn find(url: &[u8], needle: &[u8]) -> Option<(usize, std::ops::Range<usize>)> {
-    let mut from = url.iter().position(|b| b"?#".contains(b))? + 1;
+fn find(url: &[u8], needle: &Finder) -> Option<(usize, std::ops::Range<usize>)> {
+    let mut from = until(url, b"?#").len() + 1;
     loop {
-        let at = from + memmem::find(&url[from..], needle)?;
+        let at = from + find_prepared(url.get(from..)?, needle)?;
         if b"?&#".contains(&url[at - 1]) {
-            let value = at + needle.len();
+            let value = at + needle.needle().len();
             return Some((at, value..value + until(&url[value..], b"&#").len()));
         }
         from = at + 1;
@@ -51,7 +53,7 @@ fn find(url: &[u8], needle: &[u8]) -> Option<(usize, std::ops::Range<usize>)> {
 }
 
 /// Takes a parameter out of a URL, with the ampersand that separates it.
-fn cut(url: &mut Vec<u8>, needle: &[u8]) {
+fn cut(url: &mut Vec<u8>, needle: &Finder) {
     let Some((mut start, value)) = find(url, needle) else { return };
     let mut end = value.end;
     if url.get(end) == Some(&b'&') {

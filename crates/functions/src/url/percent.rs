@@ -1,6 +1,7 @@
 //! Percent encoding: `encodeURLComponent`, `decodeURLComponent` and their form variants.
 
 use crate::plain::Plain;
+use crate::string_args::first_of;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -32,16 +33,20 @@ fn encode(text: &[u8], form: bool, out: &mut Vec<u8>) {
 /// What is no valid escape stays as it is.
 fn decode(text: &[u8], form: bool, out: &mut Vec<u8>) {
     let digit = |at: usize| text.get(at).and_then(|&b| char::from(b).to_digit(16));
+    let is_special = |byte: u8| byte == b'%' || form && byte == b'+';
     let mut at = 0;
     while at < text.len() {
-        match (text[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
+        let plain = first_of(&text[at..], is_special);
+        out.extend_from_slice(&text[at..at + plain]);
+        at += plain;
+        match (text.get(at), digit(at + 1), digit(at + 2)) {
+            (None, ..) => {}
+            (Some(b'%'), Some(high), Some(low)) => {
                 out.push((high * 16 + low) as u8);
-                at += 3;
-                continue;
+                at += 2;
             }
-            (b'+', ..) if form => out.push(b' '),
-            (b, ..) => out.push(b),
+            (Some(b'+'), ..) => out.push(b' '),
+            (Some(&byte), ..) => out.push(byte),
         }
         at += 1;
     }

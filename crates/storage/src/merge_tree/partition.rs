@@ -48,12 +48,8 @@ fn id(value: &Value, ty: &DataType) -> String {
         let mut hash = Sip::new((0, 0));
         parts.iter().for_each(|(value, ty)| add(&mut hash, value, ty));
         let v = hash.finish();
-        let bytes = (v[0] ^ v[1]).to_le_bytes().into_iter().chain((v[2] ^ v[3]).to_le_bytes());
-        bytes.fold(String::new(), |mut text, byte| {
-            // Writing to a String does not fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        // The bytes of both halves from the lowest on.
+        format!("{:016x}{:016x}", (v[0] ^ v[1]).swap_bytes(), (v[2] ^ v[3]).swap_bytes())
     })
 }
 

@@ -6,12 +6,12 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// `8-4-4-4-12` digits of sixteen big-endian bytes.
 pub fn uuid(out: &mut Vec<u8>, bytes: &[u8]) {
-    for (i, byte) in bytes.iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            out.push(b'-');
-        }
-        out.extend_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+    let mut text = [b'-'; 36];
+    let places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    for (byte, place) in bytes.iter().zip(places) {
+        text[place..place + 2].copy_from_slice(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
     }
+    out.extend_from_slice(&text);
 }
 
 pub fn ipv4(out: &mut Vec<u8>, address: u32) {

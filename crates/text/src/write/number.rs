@@ -141,7 +141,17 @@ pub fn put_point(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Lays out `shortest`, which is digits, perhaps with a point and an exponent.
+#[inline]
 fn float_layout(out: &mut Vec<u8>, shortest: &[u8]) {
+    // An exponent has at most three digits and a sign. Without one the text is as the kernel has it: it is chosen in a smaller range.
+    let end = &shortest[shortest.len().saturating_sub(5)..];
+    if end.contains(&b'e') {
+        return float_with_exponent(out, shortest);
+    }
+    out.extend_from_slice(shortest.strip_suffix(b".0").unwrap_or(shortest));
+}
+
+fn float_with_exponent(out: &mut Vec<u8>, shortest: &[u8]) {
     let unsigned = match shortest.strip_prefix(b"-") {
         Some(rest) => {
             out.push(b'-');
@@ -276,6 +286,10 @@ mod tests {
             (5e-324, "5e-324"),
             (f64::NEG_INFINITY, "-inf"),
             (1234567.125, "1234567.125"),
+            (9007199254740994.0, "9007199254740994"),
+            (-9e15, "-9000000000000000"),
+            (-0.00001234, "-0.00001234"),
+            (1.0 / 97.0, "0.010309278350515464"),
         ] {
             assert_eq!(text(|out| f64(out, x)), expected);
         }

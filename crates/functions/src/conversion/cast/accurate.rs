@@ -57,6 +57,12 @@ fn fits_narrow(data: &Data, to: &DataType) -> Option<Vec<bool>> {
         _ if *to == DataType::Bool => each(data, |_| true, |_| true),
         Physical::F64 => each(data, |x| x as f64 as i128 == x, |_| true),
         Physical::F32 => each(data, |x| x as f32 as i128 == x, |x| x.is_nan() || f64::from(x as f32) == x),
+        // All of up to 64 bits, but for negative ones where there is no sign.
+        physical if to.is_integer() && physical.width().is_some_and(|width| width > 8) => {
+            let low = if to.is_unsigned() { 0 } else { i128::MIN };
+            let floats = matches!(data, Data::F32(_) | Data::F64(_));
+            if floats { None } else { each(data, |x| x >= low, |_| false) }
+        }
         physical => {
             let (low, high) = bounds(to).map(|(low, high)| (low.into(), high.into())).or_else(|| {
                 let bits = 8 * physical.width().filter(|width| *width <= 8 && to.is_integer())? as u32;

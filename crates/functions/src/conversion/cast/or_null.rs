@@ -121,7 +121,9 @@ fn fits_decimal(data: &Data, from: &DataType, to: &DataType) -> Option<Vec<bool>
     let DataType::Decimal { scale, .. } = to else { return None };
     let bits = 8 * to.physical().width().filter(|width| *width <= 16)? as u32;
     let by = match from {
-        DataType::Decimal { scale: own, .. } => i32::from(*scale) - i32::from(*own),
+        DataType::Decimal { scale: own, .. } | DataType::DateTime64(own, _) | DataType::Time64(own) => {
+            i32::from(*scale) - i32::from(*own)
+        }
         ty if ty.is_integer() || ty.is_float() => i32::from(*scale),
         _ => return None,
     };
