@@ -526,22 +526,26 @@ mod tests {
         assert_eq!(current().map(|(_, path)| path), Some(Vec::new()));
     }
 
-    #[test]
-    fn samples_land_in_the_frame_that_runs() {
+    /// What was sampled of a frame that ran for so long.
+    fn busy(period: Duration) -> Report {
         let profile = Arc::new(Profile::new());
         {
             let _sampler = profile.sample(sampler::Periods { real_ns: 1_000_000, cpu_ns: 1_000_000 });
             let _entered = profile.enter(&[]);
             let _operator = enter(Kind::Operator, "Filter", 2);
-            // Until the sampler has had its turn, which may take a while on a busy machine.
             let began = Instant::now();
-            while began.elapsed() < Duration::from_secs(60)
-                && (began.elapsed() < Duration::from_millis(200) || profile.report().samples.is_empty())
-            {
-                (0..100_000).for_each(|_| std::hint::spin_loop());
+            while began.elapsed() < period {
+                std::hint::spin_loop();
             }
         }
-        let report = profile.report();
+        profile.report()
+    }
+
+    #[test]
+    fn samples_land_in_the_frame_that_runs() {
+        // Longer and longer until the sampler has had its turn, which may take a while on a busy machine.
+        let mut reports = (0..8).map(|attempt| busy(Duration::from_millis(100 << attempt)));
+        let report = reports.find(|report| !report.samples.is_empty()).unwrap();
         let cost = report.tree.0[1].cost;
         assert!(cost.samples > 0, "{cost:?}");
         assert!(!report.samples.is_empty());
