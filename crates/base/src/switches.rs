@@ -32,10 +32,14 @@ pub enum Switch {
     ClusteredSorts,
     /// Partitions and peers of windows are told by sorted entries where eight bytes tell all keys apart.
     EntryBounds,
+    /// Bloom filters of very many keys of a join are made when rows of its left side have shown that they pay.
+    LateBlooms,
+    /// Large hash tables ask the system for huge pages.
+    HugePages,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 10] = [
+const ALL: [(Switch, &str, bool); 12] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -46,6 +50,8 @@ const ALL: [(Switch, &str, bool); 10] = [
     (Switch::WideSorts, "wide-sorts", true),
     (Switch::ClusteredSorts, "clustered-sorts", true),
     (Switch::EntryBounds, "entry-bounds", true),
+    (Switch::LateBlooms, "late-blooms", true),
+    (Switch::HugePages, "huge-pages", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -100,10 +106,10 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true, true, true]));
+        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true, true, true, true, true]));
         assert_eq!(
             parsed("-two-byte-search, +free-lists"),
-            Ok([false, true, true, true, true, true, true, true, true, true])
+            Ok([false, true, true, true, true, true, true, true, true, true, true, true])
         );
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));

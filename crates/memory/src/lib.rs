@@ -12,6 +12,7 @@
 //! - [`process`]: what the process may use: cgroup, RLIMIT_AS, RAM
 //! - [`reservation`]: bytes that one operator holds, given back when dropped
 //! - [`profile`]: where time and memory of a query go, while somebody wants to know
+//! - [`huge_pages`]: for large tables that are read at random
 //! - [`exceeded`]: which limit was exceeded, as ClickHouse words it
 //! - [`guard`]: where panics and refused allocations become errors
 
@@ -22,6 +23,7 @@ pub mod exceeded;
 #[cfg(target_os = "linux")]
 mod extents;
 pub mod guard;
+pub mod huge_pages;
 pub mod process;
 pub mod profile;
 pub mod reservation;

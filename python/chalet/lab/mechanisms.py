@@ -225,6 +225,20 @@ MECHANISMS = (
         "EntryBounds",
     ),
     by_switch(
+        "late-blooms",
+        "Bloom filters of very many keys made when rows have shown that they pay",
+        "late-blooms",
+        "SELECT count(), sum(v) FROM t JOIN (SELECT cityHash64(number) AS h FROM numbers(1000000)) AS r ON cityHash64(t.k % 1000000) = r.h",
+        "RuntimeFilterTrials",
+    ),
+    by_switch(
+        "huge-pages",
+        "huge pages for large hash tables",
+        "huge-pages",
+        "SELECT count(), sum(v) FROM t JOIN (SELECT cityHash64(number) AS h FROM numbers(1000000)) AS r ON cityHash64(t.k % 1000000) = r.h",
+        "HugePageTables",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",

@@ -1,5 +1,8 @@
 //! A buffer that several workers fill at once, each a piece of it: one allocation, whose pages are touched first by who fills them.
 
+use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
+use chalet_memory::huge_pages;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,7 +36,11 @@ impl<T: Copy> Pieces<T> {
             end
         }));
         let filled = bounds[1..].iter().map(|_| Mutex::new(false)).collect();
-        Pieces { buffer: UnsafeCell::new(Vec::with_capacity(end)), bounds, filled }
+        let mut buffer = Vec::with_capacity(end);
+        if switches::is_on(Switch::HugePages) && huge_pages::advise(&mut buffer) {
+            events::count(Event::HugePageTables);
+        }
+        Pieces { buffer: UnsafeCell::new(buffer), bounds, filled }
     }
 
     /// Where the first piece begins, and where each one ends.

@@ -8,9 +8,9 @@ use super::partitioned_rows::{Entry, PartitionedRows};
 use super::pieces::Pieces;
 use super::{KeyLayout, NO_GROUP};
 use crate::tasks::Team;
-use chalet_base::Result;
 use chalet_base::hash::fetch;
 use chalet_base::hash::hash_u64;
+use chalet_base::{Error, Result, err};
 use chalet_columns::{BooleanBuffer, Column};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,13 +29,18 @@ pub struct RowTable {
 pub enum GroupRows {
     /// Every group is one row: its number is the row's.
     Unique,
-    /// The number of a group is where its rows begin in `order`; `ends` has there where they end. Groups of one row are marked with
-    /// [`SINGLE`], so that nobody need look.
-    Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
+    /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`.
+    Lists { starts: Vec<u32>, order: Vec<u32> },
+    /// A group of one row has its number. One of several rows is marked with [`MANY`]: without the mark its number is the place in `lists`
+    /// of how many there are, and the rows follow. So many groups.
+    Packed { lists: Vec<u32>, n_groups: usize },
 }
 
-/// Marks the numbers of groups of one row.
-pub const SINGLE: u32 = 1 << 31;
+/// Marks the numbers of groups of several rows.
+pub const MANY: u32 = 1 << 31;
+
+/// So many rows can be numbered beside the mark: lists take one and a half numbers for each at most.
+pub const MOST_ROWS: usize = 1 << 30;
 
 /// An empty slot.
 const EMPTY: Entry = Entry { word: 0, row: NO_GROUP };
@@ -46,8 +51,9 @@ const PARTITION_ROWS: usize = 1 << 14;
 /// More partitions would be written to in turn than the processor has lines of its first cache for.
 const MOST_BITS: u32 = 9;
 
-/// Slots for each row.
-const SLOTS_PER_ROW: usize = 2;
+/// Slots for each key, and of every partition.
+const SLOTS_PER_KEY: usize = 2;
+const LEAST_SLOTS: usize = 16;
 
 /// Keys that are looked up together: their slots are fetched before the first is looked at.
 const AT_ONCE: usize = 64;
@@ -58,16 +64,19 @@ struct Part {
     firsts: Vec<u32>,
     /// The group of each entry; empty where each is a group of its own.
     groups: Vec<u32>,
+    /// The rows of each group; likewise.
+    counts: Vec<u32>,
 }
 
 impl RowTable {
     /// The table of rows with these keys, which the layout makes words, and the rows by groups. Rows that are not `valid` equal
-    /// nothing and are left out.
+    /// nothing and are left out. Groups are lists where `in_lists` asks for it.
     pub fn new(
         layout: &Arc<KeyLayout>,
         keys: &[Column],
         valid: &BooleanBuffer,
         team: &Team,
+        in_lists: bool,
     ) -> Result<(RowTable, GroupRows)> {
         let n_rows = valid.len();
         let bits = (n_rows / PARTITION_ROWS).max(2).next_power_of_two().ilog2().min(MOST_BITS);
@@ -80,12 +89,27 @@ impl RowTable {
         let partition = move |word| (hash_u64(word) >> (64 - bits)) as usize;
         let rows = PartitionedRows::new(team, valid, n_partitions, words, partition)?;
         let lengths: Vec<usize> = (0..n_partitions).map(|at| rows.len(at)).collect();
-        let slots = Arc::new(Pieces::new(lengths.iter().map(|len| (len * SLOTS_PER_ROW).max(1))));
-        let parts = {
-            let (rows, slots) = (rows.clone(), slots.clone());
-            team.collect_all(n_partitions, move |at| Ok(Part::new(&mut slots.lock(at, EMPTY), &rows, at)))?
+        let own_rows = rows.clone();
+        let n_keys = team.collect_all(n_partitions, move |at| Ok(estimated_keys(&own_rows, at)))?;
+        let filled = |n_slots: &mut dyn Iterator<Item = usize>| {
+            let (rows, slots) = (rows.clone(), Arc::new(Pieces::new(n_slots)));
+            let own_slots = slots.clone();
+            let part = move |at| Ok(Part::new(&mut own_slots.lock(at, EMPTY), &rows, at));
+            let parts: Option<Vec<Part>> = team.collect_all(n_partitions, part)?.into_iter().collect();
+            Ok::<_, Error>(parts.map(|parts| (parts, slots)))
         };
-        let group_rows = number_groups(parts, &rows, &lengths, &slots, team)?;
+        let (parts, slots) =
+            match filled(&mut n_keys.iter().map(|n_keys| n_keys * SLOTS_PER_KEY + LEAST_SLOTS))? {
+                Some(filled) => filled,
+                // Keys may be chosen so that their number is underestimated.
+                None => filled(&mut lengths.iter().map(|len| len * SLOTS_PER_KEY + LEAST_SLOTS))?
+                    .ok_or_else(|| err!(LOGICAL_ERROR, "A partition has more keys than rows"))?,
+            };
+        let group_rows = match () {
+            () if parts.iter().all(|part| part.groups.is_empty()) => unique_rows(parts, &slots, team)?,
+            () if in_lists => lists(parts, &rows, &lengths, &slots, team)?,
+            () => packed_rows(parts, &rows, &slots, team)?,
+        };
         drop(rows);
         let bounds = slots.bounds().to_vec();
         // The tasks that shared them have ended.
@@ -149,21 +173,69 @@ fn slot_of(hash: u64, n_slots: usize) -> usize {
     ((hash & 0xffff_ffff) as usize * n_slots) >> 32
 }
 
+/// About how many different keys a partition has, by linear counting (Whang, Vander-Zanden and Taylor 1990): a bit is set for each key by
+/// its hash, and how many bits stay empty tells how many keys there were.
+fn estimated_keys(rows: &PartitionedRows, partition: usize) -> usize {
+    let n_rows = rows.len(partition);
+    let n_words = (n_rows * BITS_PER_ROW).div_ceil(64).max(1);
+    let mut bits = vec![0u64; n_words];
+    for piece in rows.pieces(partition) {
+        for &Entry { word, .. } in piece {
+            let at = slot_of(hash_u64(word), n_words * 64);
+            bits[at / 64] |= 1 << (at % 64);
+        }
+    }
+    let n_bits = (n_words * 64) as f64;
+    let n_empty = bits.iter().map(|word| word.count_zeros()).sum::<u32>();
+    let estimate = n_bits * (n_bits / f64::from(n_empty.max(1))).ln();
+    (estimate as usize).min(n_rows)
+}
+
+/// Bits of linear counting for each row.
+const BITS_PER_ROW: usize = 2;
+
 impl Part {
-    /// Puts the entries of a partition into its slots, of which each then has the number of its group inside the partition.
-    fn new(slots: &mut [Entry], rows: &PartitionedRows, partition: usize) -> Part {
-        let mut part = Part { firsts: Vec::with_capacity(rows.len(partition)), groups: Vec::new() };
+    /// Puts the entries of a partition into its slots, of which each then has the number of its group inside the partition. None where
+    /// there are too many keys for the slots.
+    fn new(slots: &mut [Entry], rows: &PartitionedRows, partition: usize) -> Option<Part> {
+        // Some slots stay empty: they end the search for a key that is not there.
+        let most = slots.len() - slots.len() / 8;
+
+        let firsts = Vec::with_capacity(rows.len(partition));
+        let mut part = Part { firsts, groups: Vec::new(), counts: Vec::new() };
         let mut n_before = 0;
         for piece in rows.pieces(partition) {
             for &Entry { word, row } in piece {
                 let group = part.group_of(word, row, n_before, slots);
+                if part.firsts.len() > most {
+                    return None;
+                }
                 if part.firsts.len() <= n_before {
                     part.groups.push(group);
                 }
                 n_before += 1;
             }
         }
-        part
+        if !part.groups.is_empty() {
+            part.counts = vec![0; part.firsts.len()];
+            part.groups.iter().for_each(|&group| part.counts[group as usize] += 1);
+        }
+        Some(part)
+    }
+
+    /// The group of an entry.
+    fn group_at(&self, at: usize) -> usize {
+        self.groups.get(at).map_or(at, |&group| group as usize)
+    }
+
+    /// The rows of a group.
+    fn count(&self, group: usize) -> u32 {
+        self.counts.get(group).copied().unwrap_or(1)
+    }
+
+    /// How long the lists of its groups of several rows are.
+    fn packed_len(&self) -> usize {
+        self.counts.iter().filter(|&&count| count > 1).map(|&count| count as usize + 1).sum()
     }
 
     /// The group of a key inside of the partition, a new one where the key is new.
@@ -180,6 +252,8 @@ impl Part {
             }
             if { slot.word } == word {
                 if self.groups.is_empty() {
+                    // Room for all entries: there is as much of it for first rows.
+                    self.groups.reserve_exact(self.firsts.capacity());
                     self.groups.extend(0..n_before as u32);
                 }
                 return slot.row;
@@ -189,80 +263,108 @@ impl Part {
     }
 }
 
-/// Gives groups their final numbers in the slots, and the rows of each.
-fn number_groups(
+/// Has each part worked on by one of the team, beside its slots, in whose place of a number `number` then puts that of a group.
+fn number_groups<N: Fn(usize) -> u32>(
+    parts: Vec<Part>,
+    slots: &Arc<Pieces<Entry>>,
+    team: &Team,
+    numbers: impl Fn(usize, &Part) -> N + Send + Sync + 'static,
+) -> Result<()> {
+    let n_partitions = parts.len();
+    let parts: Vec<Mutex<Option<Part>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
+    let slots = slots.clone();
+    team.collect_all(n_partitions, move |at| {
+        let Some(part) = parts[at].lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Ok(());
+        };
+        let number = numbers(at, &part);
+        let mut slots = slots.lock(at, EMPTY);
+        let filled = slots.iter_mut().filter(|slot| { slot.row } != NO_GROUP);
+        filled.for_each(|slot| slot.row = number(slot.row as usize));
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Groups of one row each.
+fn unique_rows(parts: Vec<Part>, slots: &Arc<Pieces<Entry>>, team: &Team) -> Result<GroupRows> {
+    number_groups(parts, slots, team, |_, part| {
+        let firsts = part.firsts.clone();
+        move |group| firsts[group]
+    })?;
+    Ok(GroupRows::Unique)
+}
+
+/// Groups by [`GroupRows::Lists`]: a counting sort of each partition.
+fn lists(
     parts: Vec<Part>,
     rows: &Arc<PartitionedRows>,
     lengths: &[usize],
     slots: &Arc<Pieces<Entry>>,
     team: &Team,
 ) -> Result<GroupRows> {
-    let n_partitions = parts.len();
-    let is_unique = parts.iter().all(|part| part.groups.is_empty());
-    let n_groups = parts.iter().map(|part| part.firsts.len()).sum();
-    let parts: Vec<Mutex<Option<Part>>> = parts.into_iter().map(|part| Mutex::new(Some(part))).collect();
-    let take = move |at: usize| parts[at].lock().unwrap_or_else(PoisonError::into_inner).take();
-    let slots = slots.clone();
-    if is_unique {
-        team.collect_all(n_partitions, move |at| {
-            let Some(part) = take(at) else { return Ok(()) };
-            let mut slots = slots.lock(at, EMPTY);
-            slots.iter_mut().filter(|slot| { slot.row } != NO_GROUP).for_each(|slot| {
-                slot.row = part.firsts[slot.row as usize];
-            });
-            Ok(())
-        })?;
-        return Ok(GroupRows::Unique);
-    }
     let order = Arc::new(Pieces::new(lengths.iter().copied()));
-    let n_rows: usize = lengths.iter().sum();
-    let single = if n_rows < SINGLE as usize { SINGLE } else { 0 };
-    let ends = Arc::new(Pieces::new(lengths.iter().copied()));
-    let (own_order, own_ends, rows) = (order.clone(), ends.clone(), rows.clone());
-    team.collect_all(n_partitions, move |at| {
-        let Some(part) = take(at) else { return Ok(()) };
+    let starts = Arc::new(Pieces::new(parts.iter().map(|part| part.firsts.len()).chain([1])));
+    let n_partitions = parts.len();
+    starts.lock(n_partitions, 0)[0] = order.bounds()[n_partitions] as u32;
+    let (own_order, own_starts, rows) = (order.clone(), starts.clone(), rows.clone());
+    number_groups(parts, slots, team, move |at, part| {
+        let (mut order, mut starts) = (own_order.lock(at, 0), own_starts.lock(at, 0));
         let base = own_order.bounds()[at] as u32;
-        let (mut order, mut ends) = (own_order.lock(at, 0), own_ends.lock(at, 0));
-        let starts = part.sort(&rows, at, base, &mut order, &mut ends);
-        let mut slots = slots.lock(at, EMPTY);
-        slots.iter_mut().filter(|slot| { slot.row } != NO_GROUP).for_each(|slot| {
-            let (start, end) = (starts[slot.row as usize], starts[slot.row as usize + 1]);
-            slot.row = (base + start) | if end - start == 1 { single } else { 0 };
-        });
-        Ok(())
+        let mut next: Vec<u32> = Vec::with_capacity(starts.len());
+        let mut end = 0;
+        for (group, start) in starts.iter_mut().enumerate() {
+            next.push(end);
+            *start = base + end;
+            end += part.count(group);
+        }
+        for (at, entry) in rows.pieces(at).flatten().enumerate() {
+            let place = &mut next[part.group_at(at)];
+            order[*place as usize] = entry.row;
+            *place += 1;
+        }
+        let first_group = own_starts.bounds()[at] as u32;
+        move |group| first_group + group as u32
     })?;
-    let whole =
-        |pieces| Arc::into_inner(pieces).map_or_else(Vec::new, |pieces: Pieces<u32>| pieces.into_vec(0));
-    Ok(GroupRows::Runs { ends: whole(ends), order: whole(order), n_groups })
+    Ok(GroupRows::Lists { starts: whole(starts), order: whole(order) })
 }
 
-impl Part {
-    /// Sorts the rows of a partition by their groups: a counting sort. Where the rows of each group begin.
-    fn sort(
-        &self,
-        rows: &PartitionedRows,
-        partition: usize,
-        base: u32,
-        order: &mut [u32],
-        ends: &mut [u32],
-    ) -> Vec<u32> {
-        let mut starts = vec![0u32; self.firsts.len() + 1];
-        let group_of = |at: usize| if self.groups.is_empty() { at } else { self.groups[at] as usize };
-        (0..order.len()).for_each(|at| starts[group_of(at) + 1] += 1);
-        for group in 0..self.firsts.len() {
-            starts[group + 1] += starts[group];
-            ends[starts[group] as usize] = base + starts[group + 1];
+/// Groups by [`GroupRows::Packed`].
+fn packed_rows(
+    parts: Vec<Part>,
+    rows: &Arc<PartitionedRows>,
+    slots: &Arc<Pieces<Entry>>,
+    team: &Team,
+) -> Result<GroupRows> {
+    let n_groups = parts.iter().map(|part| part.firsts.len()).sum();
+    let packed = Arc::new(Pieces::new(parts.iter().map(Part::packed_len)));
+    let (own_packed, rows) = (packed.clone(), rows.clone());
+    number_groups(parts, slots, team, move |at, part| {
+        let mut packed = own_packed.lock(at, 0);
+        let base = own_packed.bounds()[at] as u32;
+        // What becomes the number of each group, and where its next row goes.
+        let mut numbers = part.firsts.clone();
+        let mut next = vec![0; if part.counts.is_empty() { 0 } else { numbers.len() }];
+        let mut end = 0;
+        for (group, &count) in part.counts.iter().enumerate().filter(|(_, count)| **count > 1) {
+            packed[end] = count;
+            numbers[group] = MANY | (base + end as u32);
+            next[group] = end + 1;
+            end += count as usize + 1;
         }
-        let mut next = starts.clone();
-        let mut at = 0;
-        for piece in rows.pieces(partition) {
-            for entry in piece {
-                let place = &mut next[group_of(at)];
-                order[*place as usize] = entry.row;
+        for (entry, &group) in rows.pieces(at).flatten().zip(&part.groups) {
+            let place = &mut next[group as usize];
+            if *place > 0 {
+                packed[*place] = entry.row;
                 *place += 1;
-                at += 1;
             }
         }
-        starts
-    }
+        move |group| numbers[group]
+    })?;
+    Ok(GroupRows::Packed { lists: whole(packed), n_groups })
+}
+
+/// What was filled in pieces; who shared them has ended.
+fn whole(pieces: Arc<Pieces<u32>>) -> Vec<u32> {
+    Arc::into_inner(pieces).map_or_else(Vec::new, |pieces| pieces.into_vec(0))
 }

@@ -3,7 +3,7 @@
 //! indexed by all workers.
 
 use super::dense::Dense;
-use crate::hash_table::row_table::{GroupRows, RowTable, SINGLE};
+use crate::hash_table::row_table::{GroupRows, MANY, MOST_ROWS, RowTable};
 use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::operators::join::NO_ROW;
 use crate::tasks::Team;
@@ -36,9 +36,8 @@ pub enum Rows {
     Unique,
     /// Rows of group `g`: `order[starts[g]..starts[g + 1]]`, in the order of the table.
     Lists { starts: Vec<u32>, order: Vec<u32> },
-    /// Rows of group `g`: `order[g..ends[g]]`, in the order of the table; of one that is marked with [`SINGLE`] the one at `g` without
-    /// the mark. So many groups.
-    Runs { ends: Vec<u32>, order: Vec<u32>, n_groups: usize },
+    /// As in [`GroupRows::Packed`].
+    Packed { lists: Vec<u32>, n_groups: usize },
 }
 
 /// Rows that lie side by side in an order.
@@ -46,6 +45,8 @@ pub enum Rows {
 pub struct Span {
     pub start: u32,
     pub len: u32,
+    /// The first of them.
+    pub first: u32,
 }
 
 /// Rows that are looked up between two questions whether to stop.
@@ -53,13 +54,15 @@ const ROWS_AT_ONCE: usize = 1 << 18;
 
 impl KeyIndex {
     /// The index of rows with these keys. Rows that are not `valid` equal nothing and are left out. All of the team builds it
-    /// where there are `parallel_from` rows, and keys have up to 8 bytes.
+    /// where there are `parallel_from` rows, and keys have up to 8 bytes. `in_lists` is for who asks for [`each_list`](Self::each_list) and
+    /// places.
     pub fn new(
         keys: &[Column],
         types: &[DataType],
         valid: &BooleanBuffer,
         team: &Team,
         parallel_from: usize,
+        in_lists: bool,
     ) -> Result<KeyIndex> {
         let n_rows = valid.len();
         if keys.is_empty() {
@@ -67,15 +70,16 @@ impl KeyIndex {
             return Ok(KeyIndex { keys: Keys::None, rows });
         }
         let layout = Arc::new(KeyLayout::new(types));
-        if layout.has_words() && n_rows >= parallel_from.max(1) {
+        if layout.has_words() && (parallel_from.max(1)..MOST_ROWS).contains(&n_rows) {
             events::count(Event::ParallelJoinBuilds);
             if let Some((dense, rows)) = Dense::of_many(keys, types, valid, &layout, team)? {
                 return Ok(KeyIndex { keys: Keys::Dense(dense), rows });
             }
-            let (table, rows) = RowTable::new(&layout, keys, valid, team)?;
+            let (table, rows) = RowTable::new(&layout, keys, valid, team, in_lists)?;
             let rows = match rows {
                 GroupRows::Unique => Rows::Unique,
-                GroupRows::Runs { ends, order, n_groups } => Rows::Runs { ends, order, n_groups },
+                GroupRows::Lists { starts, order } => Rows::Lists { starts, order },
+                GroupRows::Packed { lists, n_groups } => Rows::Packed { lists, n_groups },
             };
             return Ok(KeyIndex { keys: Keys::Partitioned(Box::new(table)), rows });
         }
@@ -111,7 +115,7 @@ impl KeyIndex {
         };
         let rows = match &self.rows {
             Rows::Unique => 0,
-            Rows::Runs { ends, order, .. } => (ends.len() + order.len()) * 4,
+            Rows::Packed { lists, .. } => lists.len() * 4,
             Rows::Lists { starts, order } => (starts.len() + order.len()) * 4,
         };
         keys + rows
@@ -122,25 +126,15 @@ impl KeyIndex {
         match &self.rows {
             Rows::Unique => usize::MAX,
             Rows::Lists { starts, .. } => starts.len() - 1,
-            Rows::Runs { n_groups, .. } => *n_groups,
+            Rows::Packed { n_groups, .. } => *n_groups,
         }
     }
 
     /// Lets work on the rows of every key, for sorting them.
     pub fn each_list(&mut self, mut work: impl FnMut(&mut [u32])) {
-        match &mut self.rows {
-            Rows::Unique => {}
-            Rows::Lists { starts, order } => {
-                for window in starts.windows(2) {
-                    work(&mut order[window[0] as usize..window[1] as usize]);
-                }
-            }
-            Rows::Runs { ends, order, .. } => {
-                let mut start = 0;
-                while let Some(&end) = ends.get(start) {
-                    work(&mut order[start..end as usize]);
-                    start = end as usize;
-                }
+        if let Rows::Lists { starts, order } = &mut self.rows {
+            for window in starts.windows(2) {
+                work(&mut order[window[0] as usize..window[1] as usize]);
             }
         }
     }
@@ -148,8 +142,8 @@ impl KeyIndex {
     /// The rows of all keys, one key after the other.
     pub fn all_rows(&self, n_rows: usize) -> Vec<u32> {
         match &self.rows {
-            Rows::Unique => (0..n_rows as u32).collect(),
-            Rows::Lists { order, .. } | Rows::Runs { order, .. } => order.clone(),
+            Rows::Lists { order, .. } => order.clone(),
+            Rows::Unique | Rows::Packed { .. } => (0..n_rows as u32).collect(),
         }
     }
 
@@ -157,11 +151,10 @@ impl KeyIndex {
     pub fn places_of(&self, group: u32) -> Range<usize> {
         match &self.rows {
             _ if group == NO_GROUP => 0..0,
-            Rows::Unique => group as usize..group as usize + 1,
             Rows::Lists { starts, .. } => {
                 starts[group as usize] as usize..starts[group as usize + 1] as usize
             }
-            Rows::Runs { ends, .. } => run_of(ends, group),
+            Rows::Unique | Rows::Packed { .. } => group as usize..group as usize + 1,
         }
     }
 
@@ -187,35 +180,58 @@ impl KeyIndex {
         groups
     }
 
-    /// The rows of all groups, one group after the other; none where a group is a row.
+    /// How many of these keys there are.
+    pub fn count_found(&self, keys: &[Column], valid: &BooleanBuffer) -> usize {
+        self.find(keys, valid).into_iter().filter(|&group| group != NO_GROUP).count()
+    }
+
+    /// What the spans of groups of several rows lie in; none where a group is a row.
     pub fn order(&self) -> Option<&[u32]> {
         match &self.rows {
             Rows::Unique => None,
-            Rows::Lists { order, .. } | Rows::Runs { order, .. } => Some(order),
+            Rows::Lists { order, .. } | Rows::Packed { lists: order, .. } => Some(order),
         }
     }
 
-    /// Where the rows of each of these groups are in [`order`](Self::order); they are fetched. No branch depends on the groups, so that the processor asks memory for many of them at once.
+    /// Where the rows of each of these groups are in [`order`](Self::order). No branch depends on the groups, and what one of them asks of
+    /// memory is on its way while others do.
     pub fn spans(&self, groups: &[u32], spans: &mut [Span]) {
-        fn each(groups: &[u32], spans: &mut [Span], order: &[u32], bounds: impl Fn(usize) -> (u32, u32)) {
-            for (span, &group) in spans.iter_mut().zip(groups) {
-                let is_none = group == NO_GROUP;
-                let (start, end) = bounds(select_unpredictable(is_none, 0, group as usize));
-                *span = Span { start, len: select_unpredictable(is_none, 0, end - start) };
-                fetch(order.as_ptr().wrapping_add(start as usize));
-            }
-        }
+        let ask = |order: &[u32], place: usize| fetch(order.as_ptr().wrapping_add(place));
         match &self.rows {
-            Rows::Unique => each(groups, spans, &[], |group| (group as u32, group as u32 + 1)),
-            Rows::Lists { starts, order } if starts.len() > 1 => {
-                each(groups, spans, order, |group| (starts[group], starts[group + 1]));
+            Rows::Unique => {
+                for (span, &group) in spans.iter_mut().zip(groups) {
+                    *span = Span { start: group, len: u32::from(group != NO_GROUP), first: group };
+                }
             }
-            Rows::Runs { ends, order, .. } if !ends.is_empty() => {
-                each(groups, spans, order, |group| {
-                    let (place, is_single) = (group as u32 & !SINGLE, group as u32 & SINGLE != 0);
-                    let end = ends[select_unpredictable(is_single, 0, place as usize)];
-                    (place, select_unpredictable(is_single, place + 1, end))
-                });
+            Rows::Lists { starts, order } if !order.is_empty() => {
+                for (span, &group) in spans.iter_mut().zip(groups) {
+                    let is_none = group == NO_GROUP;
+                    let group = select_unpredictable(is_none, 0, group as usize);
+                    let (start, end) = (starts[group], starts[group + 1]);
+                    let len = select_unpredictable(is_none, 0, end - start);
+                    *span = Span { start, len, first: NO_ROW };
+                    ask(order, start as usize);
+                }
+                for span in &mut spans[..groups.len()] {
+                    let first = order[(span.start as usize).min(order.len() - 1)];
+                    span.first = select_unpredictable(span.len == 0, NO_ROW, first);
+                }
+            }
+            Rows::Packed { lists, .. } if !lists.is_empty() => {
+                let list_of = |group: u32| {
+                    let is_list = (group & MANY != 0) & (group != NO_GROUP);
+                    (is_list, select_unpredictable(is_list, group & !MANY, 0))
+                };
+                groups.iter().for_each(|&group| ask(lists, list_of(group).1 as usize));
+                for (span, &group) in spans.iter_mut().zip(groups) {
+                    let (is_list, place) = list_of(group);
+                    let (len, first) = (lists[place as usize], lists[place as usize + 1]);
+                    *span = Span {
+                        start: place + 1,
+                        len: select_unpredictable(is_list, len, u32::from(group != NO_GROUP)),
+                        first: select_unpredictable(is_list, first, group),
+                    };
+                }
             }
             _ => spans.fill(Span::default()),
         }
@@ -233,7 +249,11 @@ impl KeyIndex {
                 let group = *group as usize;
                 &order[starts[group] as usize..starts[group + 1] as usize]
             }
-            Rows::Runs { ends, order, .. } => &order[run_of(ends, *group)],
+            Rows::Packed { .. } if group & MANY == 0 => std::slice::from_ref(group),
+            Rows::Packed { lists, .. } => {
+                let (len, rows) = lists[(group & !MANY) as usize..].split_at(1);
+                &rows[..len[0] as usize]
+            }
         }
     }
 
@@ -252,7 +272,7 @@ impl KeyIndex {
         const { assert!(NO_GROUP == NO_ROW) };
         match &self.rows {
             Rows::Unique => groups,
-            Rows::Lists { .. } | Rows::Runs { .. } => {
+            Rows::Lists { .. } | Rows::Packed { .. } => {
                 let of_group = |group| {
                     let rows = self.rows_of(group);
                     let row = if last { rows.last() } else { rows.first() };
@@ -300,12 +320,6 @@ impl Rows {
         }
         Rows::Lists { starts, order }
     }
-}
-
-/// Where the rows of a group are, by where those of every group end.
-fn run_of(ends: &[u32], group: u32) -> Range<usize> {
-    let place = (group & !SINGLE) as usize;
-    place..if group & SINGLE == 0 { ends[place] as usize } else { place + 1 }
 }
 
 /// So many groups are counted at once: their counters fit the cache of a core.
@@ -364,9 +378,16 @@ mod tests {
             ] {
                 let valid = BooleanBuffer::new_set(keys.len());
                 let types = [ty.clone()];
-                for parallel_from in [0, usize::MAX] {
-                    let index =
-                        KeyIndex::new(&[column(&ty, &keys)], &types, &valid, &team(), parallel_from).unwrap();
+                for (parallel_from, in_lists) in [(0, false), (0, true), (usize::MAX, false)] {
+                    let index = KeyIndex::new(
+                        &[column(&ty, &keys)],
+                        &types,
+                        &valid,
+                        &team(),
+                        parallel_from,
+                        in_lists,
+                    )
+                    .unwrap();
                     assert_eq!(matches!(index.keys, Keys::Dense(_)), is_dense, "{keys:?}");
                     assert_eq!(index.is_unique(), is_unique, "{keys:?}");
                     let asked = [-2_000_000_000, -4, -3, 0, 4, 5, 6, 7, 2_000_000_000, 2_000_000_001];
@@ -384,8 +405,9 @@ mod tests {
     fn rows_that_are_not_valid_are_left_out() {
         let keys = [Column::Flat(Vector::from(vec![1u32, 2, 1, 3]))];
         let valid = BooleanBuffer::from(vec![true, true, false, true]);
-        for parallel_from in [0, usize::MAX] {
-            let index = KeyIndex::new(&keys, &[DataType::UInt32], &valid, &team(), parallel_from).unwrap();
+        for (parallel_from, in_lists) in [(0, false), (0, true), (usize::MAX, false)] {
+            let index =
+                KeyIndex::new(&keys, &[DataType::UInt32], &valid, &team(), parallel_from, in_lists).unwrap();
             assert!(index.is_unique());
             assert_eq!(found(&index, &keys[0]), [vec![0], vec![1], vec![0], vec![3]]);
             assert_eq!(index.find(&keys, &valid)[2], NO_GROUP);

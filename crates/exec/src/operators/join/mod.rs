@@ -3,6 +3,7 @@
 //! - [`table`]: the right side and the index of its keys; the sink that builds it
 //! - [`index`]: from keys to rows
 //! - [`dense`]: of integers that lie close together
+//! - [`bloom`]: filters of keys of any other kind
 //! - [`pairs`]: left rows with all of their partners
 //! - [`narrow_copies`]: the right side in fewer bytes
 //! - [`asof`]: the nearest row of ASOF joins
@@ -14,6 +15,7 @@
 //! - [`paste_join`]: PASTE JOIN, row by row
 
 mod asof;
+mod bloom;
 mod dense;
 mod index;
 mod narrow_copies;

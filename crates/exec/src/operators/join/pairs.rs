@@ -64,18 +64,12 @@ impl Pairs {
         // Two pairs are written for each row, whether or not it has them: the next row's are written over those that it has not.
         self.left.resize(at + n_pairs + 2, 0);
         self.right.resize(at + n_pairs + 2, 0);
-        let partner = |place: usize| match order {
-            Some(order) => order.get(place).copied().unwrap_or(NO_ROW),
-            None => place as u32,
-        };
+        let order = order.unwrap_or_default();
         for (span, row) in spans.iter().zip(first..) {
             let (place, len) = (span.start as usize, span.len as usize);
-            let right = if len == 0 { NO_ROW } else { partner(place) };
-            (self.left[at], self.right[at]) = (row, right);
-            (self.left[at + 1], self.right[at + 1]) = (row, partner(place + 1));
-            if len > 2
-                && let Some(order) = order
-            {
+            (self.left[at], self.right[at]) = (row, span.first);
+            (self.left[at + 1], self.right[at + 1]) = (row, order.get(place + 1).copied().unwrap_or(NO_ROW));
+            if len > 2 {
                 self.left[at + 2..at + len].fill(row);
                 self.right[at + 2..at + len].copy_from_slice(&order[place + 2..place + len]);
             }

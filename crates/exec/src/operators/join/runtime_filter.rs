@@ -1,8 +1,8 @@
 //! Run-time filters: once the right side of a join is built, its keys are known, and rows of the left side whose keys are not
 //! among them need not be read. The scans of the left side get them as dynamic filters, and as ranges that skip whole units
-//! of files. A bitmap holds integers that lie close together, a blocked Bloom filter (Putze, Sanders and Singler, "Cache-,
-//! hash- and space-efficient Bloom filters") any other keys.
+//! of files. A bitmap holds integers that lie close together, a [Bloom filter](super::bloom) any other keys.
 
+use super::bloom::{Bloom, LateBloom};
 use super::dense::Dense;
 use super::index::{KeyIndex, Rows};
 use super::table::{JoinTable, usable_keys};
@@ -53,18 +53,20 @@ struct Shared {
 
 enum Members {
     /// A bit for each integer from `least` on.
-    Bitmap { bias: u64, least: u64, bits: Vec<u64>, len: u64 },
-    /// A word of the filter for each key, in which a few bits are set.
-    Bloom(Vec<u64>),
+    Bitmap {
+        bias: u64,
+        least: u64,
+        bits: Vec<u64>,
+        len: u64,
+    },
+    Bloom(Bloom),
+    LateBloom(LateBloom),
 }
 
 /// A range with more integers than this for each key has no bitmap, unless it is small.
 const INTEGERS_PER_KEY: u64 = 64;
 
 const SMALL_RANGE: u64 = 1 << 20;
-
-/// Bits of a Bloom filter for each key: about one in a hundred other keys passes.
-const BITS_PER_KEY: usize = 12;
 
 impl RuntimeFilter {
     /// The filter, and the range of the keys where the scan can skip by it; none where the right side is not in memory.
@@ -86,9 +88,12 @@ impl RuntimeFilter {
             None => {
                 // Where keys come more than once, a smaller filter does, of which caches hold more.
                 let n_keys = self.index().map_or(n_rows, |index| index.n_lists().min(n_rows));
-                match self.partitioned_members(n_keys, team)? {
-                    Some(members) => (members, None),
-                    None => (bloom(&layout.keys(&keys, n_rows).hashes, &valid, n_keys), None),
+                match self.index().and_then(|_| LateBloom::of(&self.slot, n_keys)) {
+                    Some(late) => (Members::LateBloom(late), None),
+                    None => {
+                        let hashes = layout.keys(&keys, n_rows).hashes;
+                        (Members::Bloom(Bloom::of(&hashes, &valid, n_keys)), None)
+                    }
                 }
             }
         };
@@ -104,7 +109,9 @@ impl RuntimeFilter {
             }
             _ => None,
         };
-        events::count(Event::RuntimeFiltersCreated);
+        if !matches!(members, Members::LateBloom(_)) {
+            events::count(Event::RuntimeFiltersCreated);
+        }
         let filter = KeyFilter(Arc::new(Shared {
             members,
             layout,
@@ -139,24 +146,6 @@ impl RuntimeFilter {
         })?;
         let members = Members::Bitmap { bias, least, bits: bits.concat(), len: len as u64 };
         Ok(Some((members, first as usize, last as usize)))
-    }
-
-    /// The Bloom filter of an index with partitions, by all of a team: each partition has words of its own.
-    fn partitioned_members(&self, n_keys: usize, team: &Team) -> Result<Option<Members>> {
-        let Some(table) = self.index().and_then(KeyIndex::as_partitioned) else { return Ok(None) };
-        let n_partitions = table.n_partitions();
-        let n_own = bloom_words(n_keys).div_ceil(n_partitions);
-        let n_words = n_own * n_partitions;
-        let slot = self.slot.clone();
-        let words = team.collect_all(n_partitions, move |partition| {
-            let mut words = vec![0; n_own];
-            let table = slot.get().and_then(|table| table.index.as_partitioned());
-            for hash in table.into_iter().flat_map(|table| table.hashes(partition)) {
-                words[word_of(hash, n_words) - partition * n_own] |= bits_of(hash);
-            }
-            Ok(words)
-        })?;
-        Ok(Some(Members::Bloom(words.concat())))
     }
 }
 
@@ -202,30 +191,32 @@ fn bitmap(
     Some((Members::Bitmap { bias, least: low, bits, len: len + 1 }, least, greatest))
 }
 
-fn bloom(hashes: &[u64], valid: &BooleanBuffer, n_keys: usize) -> Members {
-    let n_words = bloom_words(n_keys);
-    let mut words = vec![0; n_words];
-    for row in valid.set_indices() {
-        words[word_of(hashes[row], n_words)] |= bits_of(hashes[row]);
+impl Shared {
+    /// Which of these keys may be among those of the filter; none while there is no filter yet.
+    fn members_among(&self, keys: &[Column], valid: &BooleanBuffer) -> Option<BooleanBuffer> {
+        let n_rows = valid.len();
+        let bloom = match &self.members {
+            Members::Bitmap { bias, least, bits, len } => {
+                let words = self.layout.words(keys, n_rows).unwrap_or_default();
+                return Some(BooleanBuffer::collect_bool(n_rows, |row| {
+                    let at = (words[row] ^ bias).wrapping_sub(*least);
+                    at < *len && bits[at as usize / 64] >> (at % 64) & 1 == 1
+                }));
+            }
+            Members::Bloom(bloom) => bloom,
+            Members::LateBloom(late) => {
+                if late.get().is_none() {
+                    if !late.pays(keys, valid, self.policy.most_passing) {
+                        self.skip.store(self.policy.blocks_to_skip, Relaxed);
+                        return None;
+                    }
+                    late.make();
+                }
+                late.get()?
+            }
+        };
+        Some(bloom.mask(&self.layout.keys(keys, n_rows).hashes))
     }
-    Members::Bloom(words)
-}
-
-/// Words of a Bloom filter of so many keys.
-fn bloom_words(n_keys: usize) -> usize {
-    (n_keys * BITS_PER_KEY).div_ceil(64).max(1)
-}
-
-/// By the upper bits, so that each partition of a [`RowTable`] has words of its own.
-#[inline(always)]
-fn word_of(hash: u64, n_words: usize) -> usize {
-    ((u128::from(hash) * n_words as u128) >> 64) as usize
-}
-
-/// Four of 64 bits.
-#[inline(always)]
-fn bits_of(hash: u64) -> u64 {
-    1 << (hash & 63) | 1 << (hash >> 6 & 63) | 1 << (hash >> 12 & 63) | 1 << (hash >> 18 & 63)
 }
 
 impl KeyFilter {
@@ -254,21 +245,8 @@ impl KeyFilter {
         let Ok(mut key) = shared.scanned.evaluate(block) else { return Ok(BooleanBuffer::new_set(n_rows)) };
         let key = key.swap_remove(0);
         let (keys, valid) = usable_keys(vec![key], &[false], n_rows);
-        let mask = match &shared.members {
-            Members::Bitmap { bias, least, bits, len } => {
-                let words = shared.layout.words(&keys, n_rows).unwrap_or_default();
-                BooleanBuffer::collect_bool(n_rows, |row| {
-                    let at = (words[row] ^ bias).wrapping_sub(*least);
-                    at < *len && bits[at as usize / 64] >> (at % 64) & 1 == 1
-                })
-            }
-            Members::Bloom(words) => {
-                let hashes = shared.layout.keys(&keys, n_rows).hashes;
-                BooleanBuffer::collect_bool(n_rows, |row| {
-                    let wanted = bits_of(hashes[row]);
-                    words[word_of(hashes[row], words.len())] & wanted == wanted
-                })
-            }
+        let Some(mask) = shared.members_among(&keys, &valid) else {
+            return Ok(BooleanBuffer::new_set(n_rows));
         };
         let mask = if valid.count_set_bits() < n_rows { &mask & &valid } else { mask };
         let n_passing = mask.count_set_bits();

@@ -258,7 +258,8 @@ impl BuildSpec {
             valid = &valid & &are_there;
             bounds
         });
-        let mut index = KeyIndex::new(&keys, &types, &valid, team, spec.parallel_from)?;
+        let in_lists = asof.is_some() || bounds.is_some();
+        let mut index = KeyIndex::new(&keys, &types, &valid, team, spec.parallel_from, in_lists)?;
         let asof = asof.zip(spec.asof_type.as_ref()).map(|(asof, ty)| AsofValues::new(asof, ty, &mut index));
         let range = bounds.zip(spec.range.as_ref());
         let range = range.and_then(|(bounds, range)| RangeIndex::new(range, bounds, &mut index));
