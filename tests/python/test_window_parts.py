@@ -83,6 +83,16 @@ def test_narrow_rows_are_sorted_under_a_limit(db, counted):
     assert written > 0
 
 
+def test_an_offset_without_a_limit_holds_no_rows(db, counted):
+    rows = "SELECT number AS x, concat('a text of some length ', toString(number)) AS s FROM numbers(3000000) ORDER BY cityHash64(number) OFFSET 5"
+    sql = f"SELECT count(), sum(cityHash64(x)), sum(cityHash64(s)) FROM ({rows}) SETTINGS max_threads = 2, max_memory_usage"
+    answer, written = counted(db, f"{sql} = 0", "ExternalSortWritePart")
+    assert written == 0
+    limited, written = counted(db, f"{sql} = 100000000", "ExternalSortWritePart")
+    assert limited == answer
+    assert written > 0
+
+
 def test_a_whole_partition_that_does_not_fit(db):
     share = "sum(y) OVER (ORDER BY x RANGE BETWEEN 200000 PRECEDING AND 1000 PRECEDING)"
     with pytest.raises(chalet.Error) as raised:

@@ -70,6 +70,10 @@ pub(crate) fn scan_order(node: &Sort, ctx: &ExecContext) -> Option<ScanOrder> {
     {
         return None;
     }
+    // All rows but the first would be held, which a sort can do on disk.
+    if node.limit.is_none() && node.offset > 0 {
+        return None;
+    }
     let mut keys: Vec<(ColumnId, DataType, Order)> = Vec::with_capacity(node.keys.len());
     for key in &node.keys {
         let ty = key.expr.ty().clone();

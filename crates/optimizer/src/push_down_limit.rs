@@ -24,12 +24,14 @@ pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
         });
     }
     top_down(plan, &mut |mut node| {
-        if let Plan::Limit(limit) = &mut node
-            && let Some(rows) = rows_of(limit)
-        {
-            push(&mut limit.input, rows);
-            if let Some(sort) = sort_below(&mut limit.input) {
-                sort.offset += std::mem::take(&mut limit.offset);
+        if let Plan::Limit(limit) = &mut node {
+            let rows = rows_of(limit);
+            if let Some(rows) = rows {
+                push(&mut limit.input, rows);
+            }
+            let is_plain = rows.is_some() || (limit.limit.is_none() && counts_from_start(limit));
+            if is_plain && let Some(sort) = sort_below(&mut limit.input) {
+                sort.offset = sort.offset.saturating_add(std::mem::take(&mut limit.offset));
             }
         }
         Ok(node)
@@ -38,10 +40,12 @@ pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
 
 /// How many rows of its input a limit needs, where that is known.
 fn rows_of(limit: &Limit) -> Option<u64> {
-    if limit.from_end.any() || limit.ties.is_some() || !limit.parts.is_empty() {
-        return None;
-    }
-    limit.limit.and_then(|n| n.checked_add(limit.offset))
+    limit.limit.filter(|_| counts_from_start(limit)).and_then(|n| n.checked_add(limit.offset))
+}
+
+/// Are its rows told by numbers, counted from the first?
+fn counts_from_start(limit: &Limit) -> bool {
+    !limit.from_end.any() && limit.ties.is_none() && limit.parts.is_empty()
 }
 
 /// Tells a scan of rows that are made when they are asked for that no more are needed: nobody counts the others.

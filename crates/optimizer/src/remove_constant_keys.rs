@@ -20,7 +20,7 @@ pub(crate) fn apply(plan: Plan, _: &Rewriter) -> Result<Plan> {
 
 fn reduced(mut node: Plan) -> Plan {
     match &mut node {
-        Plan::Sort(sort) if sort.limit.is_none() && !sort.with_ties => {
+        Plan::Sort(sort) if sort.limit.is_none() && sort.offset == 0 && !sort.with_ties => {
             let constants = constants(&sort.input);
             sort.keys.retain(|key| !is_constant(&key.expr, &constants));
             if sort.keys.is_empty() {

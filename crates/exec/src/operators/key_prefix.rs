@@ -114,6 +114,17 @@ impl KeySpread {
             }
         };
         let mut differing = self.differing;
+        let width = keys.offsets[1] - keys.offsets[0];
+        if width >= WORD && keys.offsets.windows(2).all(|ends| ends[1] - ends[0] == width) {
+            self.shortest = self.shortest.min(width);
+            self.longest = self.longest.max(width);
+            let bytes = &keys.bytes[keys.offsets[0]..keys.offsets[keys.len()]];
+            for (at, (first, differing)) in first.iter().zip(&mut differing).enumerate() {
+                *differing |= bits_unlike(*first, bytes, width, at * WORD);
+            }
+            self.differing = differing;
+            return;
+        }
         for row in 0..keys.len() {
             let len = keys.offsets[row + 1] - keys.offsets[row];
             self.shortest = self.shortest.min(len);
@@ -151,6 +162,23 @@ impl KeySpread {
         packing.words = [0, 1, 2].map(|word| packing.stretches(word * WORD));
         packing
     }
+}
+
+/// Bits in which the words at `start` of some keys differ from the first one's; the keys have all one width, of a word at least.
+fn bits_unlike(first: u64, bytes: &[u8], width: usize, start: usize) -> u64 {
+    if start >= width {
+        return 0;
+    }
+    // The last word of a key that is not all words is taken from where it ends.
+    let from = start.min(width - WORD);
+    let shift = 8 * (start - from) as u32;
+    let mut differing = 0;
+    for key in bytes.chunks_exact(width) {
+        let mut word = [0; WORD];
+        word.copy_from_slice(&key[from..from + WORD]);
+        differing |= (u64::from_be_bytes(word) << shift) ^ first;
+    }
+    differing
 }
 
 /// Eight bytes of `bytes` from `start` on, big-endian, with zeros for those from `end` on.

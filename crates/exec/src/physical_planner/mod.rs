@@ -496,6 +496,11 @@ impl PhysicalPlanner<'_> {
             Some(keys) => Some(self.program(&keys.iter().map(|k| &k.expr).collect::<Vec<_>>(), &node.input)?),
             None => None,
         };
+        let is_plain = ties.is_none() && !node.from_end.any() && node.parts.is_empty();
+        if is_plain && node.limit.is_none() && node.offset == 0 {
+            // A sort below leaves the first rows out: nobody has to hold the others.
+            return self.input_of_limit(&node.input);
+        }
         let collected = Arc::new(AtomicU64::new(0));
         let sink = limit::Limit {
             limit: node.limit,
