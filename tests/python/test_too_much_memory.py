@@ -185,7 +185,7 @@ if limit == "RLIMIT_AS":
     resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 connection = chalet.connect(":memory:")
 # The disk of who runs this is not there to be filled.
-connection.query(f"SET max_temporary_data_on_disk_size_for_query = {4 << 30}")
+connection.query(f"SET max_temporary_data_on_disk_size_for_query = {2 << 30}")
 if limit == "max_memory_usage":
     connection.query(f"SET max_memory_usage = {512 << 20}")
 
@@ -237,15 +237,15 @@ LIMITS = (241, 69, 128, 131, 159, 173, 396)
 def make_files(folder):
     import gzip
 
-    # 4 GiB that take no room: the file is sparse, and zeros have no end of a line.
+    # 3 GiB that take no room: the file is sparse, and zeros have no end of a line.
     for name in ("line.txt", "line.json"):
         with open(folder / name, "wb") as file:
             if name.endswith("json"):
                 file.write(b'{"a": "')
-            file.truncate(4 << 30)
+            file.truncate(3 << 30)
     # A member that is repeated: gzip files may be of many.
     member = gzip.compress(bytes(16 << 20), 9)
-    (folder / "zeros.gz").write_bytes(member * 256)
+    (folder / "zeros.gz").write_bytes(member * 192)
 
 
 @pytest.fixture(scope="module")
