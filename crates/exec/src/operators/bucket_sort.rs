@@ -359,9 +359,7 @@ impl Distribution {
                 }
             }
         }
-        let mut starts = vec![0usize; n_buckets + 1];
-        buckets.iter().for_each(|&bucket| starts[bucket as usize + 1] += 1);
-        (0..n_buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
+        let starts = starts(&buckets, n_buckets);
         let entries = by_bucket(&unordered, &buckets, &starts);
         let rests = by_bucket(&unordered_rests, &buckets, &starts);
         (buffer, Part { entries, rests, starts })
@@ -374,17 +372,23 @@ fn cluster(entries: &mut [Entry], buckets: &[u16], n_buckets: usize) -> Option<V
     if buckets.is_sorted() {
         return None;
     }
-    let mut next = vec![0u32; n_buckets + 1];
-    buckets.iter().for_each(|&bucket| next[bucket as usize + 1] += 1);
-    (0..n_buckets).for_each(|bucket| next[bucket + 1] += next[bucket]);
+    let mut next = starts(buckets, n_buckets);
     let mut rows = vec![0u32; entries.len()];
     for (row, (entry, &bucket)) in entries.iter_mut().zip(buckets).enumerate() {
         let at = &mut next[bucket as usize];
-        rows[*at as usize] = row as u32;
-        *entry = moved(*entry, *at);
+        rows[*at] = row as u32;
+        *entry = moved(*entry, *at as u32);
         *at += 1;
     }
     Some(rows)
+}
+
+/// Where each bucket begins in the order of buckets, and the end of the last.
+fn starts(buckets: &[u16], n_buckets: usize) -> Vec<usize> {
+    let mut starts = vec![0; n_buckets + 1];
+    buckets.iter().for_each(|&bucket| starts[bucket as usize + 1] += 1);
+    (0..n_buckets).for_each(|bucket| starts[bucket + 1] += starts[bucket]);
+    starts
 }
 
 /// Items in the order of their buckets; none where there are none.

@@ -261,8 +261,8 @@ impl Merge {
 
     /// Finds the next row.
     fn select_one(&mut self) -> Result<usize> {
-        let first = |cursor: &&mut Cursor| cursor.keys.get(cursor.rows.start).to_vec();
-        let Some(cursor) = self.cursors.iter_mut().min_by_key(first) else { return Ok(0) };
+        let by_first = |one: &&mut Cursor, other: &&mut Cursor| one.first_key().cmp(other.first_key());
+        let Some(cursor) = self.cursors.iter_mut().min_by(by_first) else { return Ok(0) };
         self.rows.push(BlockRow { block: cursor.block, row: cursor.rows.start as u32 });
         cursor.rows.start += 1;
         self.load_read()?;
@@ -281,7 +281,7 @@ impl Merge {
         let first = self.rows.len();
         let (mut n_runs, mut spread) = (0, KeySpread::default());
         for cursor in &self.cursors {
-            if cursor.keys.get(cursor.rows.start) <= &bound[..] {
+            if cursor.first_key() <= &bound[..] {
                 (n_runs, spread) = (n_runs + 1, merged_spread(spread, &cursor.spread));
             }
         }
@@ -375,6 +375,11 @@ impl Run {
 }
 
 impl Cursor {
+    /// The key of the first row that is not out, which there must be.
+    fn first_key(&self) -> &[u8] {
+        self.keys.get(self.rows.start)
+    }
+
     /// How many rows of the piece, from the first that is not out on, and those before it, are before a key.
     fn rows_before(&self, key: &[u8]) -> usize {
         bisect::partition_point(self.rows.clone(), |row| self.keys.get(row) < key)
