@@ -161,3 +161,15 @@ def test_replaced_rows_come_once(db):
     _, db = db
     sums = "SELECT count(), sum(v), max(s), uniqExact(n) FROM {} WHERE k IS NOT NULL"
     assert str(db.query(sums.format("r FINAL"), "TSV")) == str(db.query(sums.format("t"), "TSV"))
+
+
+@pytest.mark.parametrize("asked", ["count()", "min(n), max(n)", "min(s), max(w), count()", "max(k)", "min(p), max(m)"])
+def test_counts_and_extremes_are_known_without_rows(db, counted, asked):
+    # The counter is read by statements that have rows of their own.
+    _, db = db
+    known, read = counted(db, f"SELECT {asked} FROM t", "SelectedRows")
+    off = "optimize_use_implicit_projections = 0, optimize_count_from_files = 0"
+    looked_up, read_without = counted(db, f"SELECT {asked} FROM t SETTINGS {off}", "SelectedRows")
+    assert known == looked_up
+    assert read < 1000
+    assert read_without >= ROWS
