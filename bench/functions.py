@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What every function costs beside the kernel: statements are generated from `system.functions`, none is picked by hand.
 
-  functions.py [--kind scalar,aggregate,window,cast] [--only REGEX] [--sample K] [--rows 1000000] [--rounds 3] [--packages FOLDER] [--json FILE]
+  functions.py [--kind scalar,aggregate,window,cast] [--only REGEX] [--sample K] [--rows 1000000] [--rounds 3] [--threads N]
+               [--processor-time] [--text-bytes N] [--packages FOLDER] [--json FILE]
 
 For each name that both engines have, arguments are tried over the columns of a Memory table of every type and over constants;
 those that both take are asked in the forms plain, Nullable and LowCardinality. Where a function takes more than two arguments,
 those of its example in the documentation are used. Both processes answer in turns, a time is the best of the rounds, and the
-answers over the first rows are compared. Printed is the ratio of ours to the kernel's by kind and form, then the slowest.
+answers over the first rows are compared. Printed is the ratio of ours to the kernel's by kind and form, then the slowest. Where other
+programs have the processors too, `--processor-time --threads 1` says more than the clock.
 """
 
 import argparse
@@ -100,8 +102,11 @@ class Case:
         return f"SELECT {self.expression} FROM {rows} ORDER BY number"
 
 
-def tables(rows: int) -> Iterator[str]:
-    plain = [f"{made} AS {name}" for name, made in COLUMNS.items()]
+def tables(rows: int, text_bytes: int) -> Iterator[str]:
+    made = dict(COLUMNS)
+    if text_bytes:
+        made["text"] = f"left(repeat({made['text']}, {text_bytes // 40 + 1}), {text_bytes})"
+    plain = [f"{expression} AS {name}" for name, expression in made.items()]
     nullable = [f"if(number % 10 = 0, NULL, {name}) AS nullable_{name}" for name in NULLABLE]
     dictionaries = [f"toLowCardinality({name}) AS lc_{name}" for name in LOW_CARDINALITY]
     columns = ", ".join(["number", *plain, *nullable, *dictionaries])
@@ -112,8 +117,7 @@ def tables(rows: int) -> Iterator[str]:
 
 
 class Engines:
-    def __init__(self, packages: Path | None, timeout: float) -> None:
-        threads = len(machine.cores())
+    def __init__(self, packages: Path | None, timeout: float, threads: int) -> None:
         self.processes = {name: Process(name, threads, timeout, False, packages if name == "chalet" else None) for name in ENGINES}
         self.prepared: list[str] = []
 
@@ -239,7 +243,7 @@ def generated(options: argparse.Namespace, engines: Engines) -> Iterator[Case]:
                     yield Case("CAST", "cast", "nullable", nullable.removesuffix("')") + ")')")
 
 
-def measure(case: Case, engines: Engines, rounds: int, rows: int) -> None:
+def measure(case: Case, engines: Engines, rounds: int, rows: int, processor_time: bool) -> None:
     compared = {}
     for name in ENGINES:
         reply = engines.ask(name, case.compared(), rows=True)
@@ -263,7 +267,7 @@ def measure(case: Case, engines: Engines, rounds: int, rows: int) -> None:
     take_turns(times, lambda name: engines.ask(name, case.statement(table)), rounds, warm_up=False)
     case.error = next((f"{name}: {one.error[:200]}" for name, one in times.items() if one.error), "")
     if not case.error:
-        case.seconds = {name: one.best for name, one in times.items()}
+        case.seconds = {name: min(one.cpu) if processor_time else one.best for name, one in times.items()}
 
 
 def report(cases: list[Case], worst: int) -> None:
@@ -296,18 +300,21 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=0, help="as many names, chosen by a fixed seed")
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=len(machine.cores()))
+    parser.add_argument("--processor-time", action="store_true", help="compare processor time instead of elapsed time")
+    parser.add_argument("--text-bytes", type=int, default=0, help="the length of the column `text`, instead of about 60 bytes")
     parser.add_argument("--worst", type=int, default=60)
     parser.add_argument("--timeout", type=float, default=60)
     parser.add_argument("--packages", type=Path, help="folder to import chalet from")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    engines = Engines(options.packages, options.timeout)
-    engines.prepare(list(tables(options.rows)))
+    engines = Engines(options.packages, options.timeout, options.threads)
+    engines.prepare(list(tables(options.rows, options.text_bytes)))
     kinds = options.kind.split(",")
     cases: list[Case] = []
     for case in generated(options, engines):
         if case.kind in kinds:
-            measure(case, engines, options.rounds, options.rows)
+            measure(case, engines, options.rounds, options.rows, options.processor_time)
             cases.append(case)
             if sys.stderr.isatty():
                 print(f"\r{len(cases):>6} {case.expression[:70]:<70}", end="", file=sys.stderr)

@@ -52,8 +52,31 @@ MECHANISMS = {
     "lengths": ("StringsReadByLength", "SELECT sum(length(t)), countIf(empty(t)) FROM t", "optimize_functions_to_subcolumns = 0"),
     "parts by statistics": ("MergeTreePrunedParts", "SELECT count(), sum(v) FROM t WHERE p = 3", ""),
     "projection": ("ProjectionScans", "SELECT s, sum(v) FROM t GROUP BY s ORDER BY s", "optimize_use_projections = 0"),
+    "texts searched together": ("StringsSearchedTogether", "SELECT count(), max(v) FROM t WHERE t LIKE '%12345%'", ""),
+    "unread columns of joins": (
+        "UnreadColumnsLeftOut",
+        "SELECT count(), sum(v) FROM (SELECT * FROM t JOIN d ON t.n = d.n)",
+        "query_plan_remove_unused_columns = 0",
+    ),
+    "right sides indexed by all": (
+        "ParallelJoinBuilds",
+        "SELECT count(), sum(x.v), max(x.s) FROM d LEFT JOIN t AS x ON d.n = x.n",
+        "parallel_hash_join_threshold = 100000000",
+    ),
+    "narrow copies": ("NarrowJoinCopies", "SELECT count(), sum(x.v), sum(x.n) FROM t LEFT JOIN t AS x ON t.m = x.m", ""),
+    "partial aggregation": (
+        "PartialAggregationRows",
+        "SELECT x.s, count(), sum(f.v) FROM t AS f JOIN d AS x ON f.n = x.n GROUP BY x.s ORDER BY 1",
+        "cascades_aggregation_pushdown = 0",
+    ),
+    "sorts by wide entries": ("WideSorts", "SELECT cityHash64(groupArray(v)) FROM (SELECT * FROM t ORDER BY w, m)", ""),
+    "partitions by entries": ("EntryBounds", "SELECT sum(r * v) FROM (SELECT rank() OVER (PARTITION BY n ORDER BY m) AS r, v FROM t)", ""),
+    "final": ("FinalMergedRanges", "SELECT count(), sum(v), max(s), uniqExact(n) FROM r FINAL", ""),
     "condition cache": ("QueryConditionCacheHits", "SELECT count() FROM t WHERE w = 'key 4711'", "use_query_condition_cache = 0"),
 }
+
+# Where the tables are too small for it otherwise.
+ON = {"right sides indexed by all": "parallel_hash_join_threshold = 0"}
 
 # Dictionaries have few strings and few sums of a number and a constant: those are made value by value, which is less. NULL is behind all
 # other keys in either direction, so that the order from the end is no order of the table.
@@ -93,6 +116,9 @@ def db(request, tmp_path_factory):
         db.query(f"CREATE TABLE d (n {FORMS[form].format('UInt16')}, s {FORMS[form].format('String')}) ENGINE = MergeTree ORDER BY tuple()")
         word = value("concat('word ', toString(number % 30))", 4)
         db.query(f"INSERT INTO d SELECT {value('number', 2)}, {word} FROM numbers(500)")
+        db.query(f"CREATE TABLE r ({columns(form)}) ENGINE = ReplacingMergeTree ORDER BY k SETTINGS allow_nullable_key = 1")
+        for part in range(2):
+            db.query(f"INSERT INTO r SELECT * FROM t WHERE v % 3 != {part}")
         yield form, db
 
 
@@ -105,9 +131,45 @@ def test_each_mechanism_takes_each_form(db, name, counted):
         return
     if name == "condition cache":
         db.query(sql, "TSV")
-    answer, with_it = counted(db, sql, event)
+    answer, with_it = counted(db, f"{sql} SETTINGS {ON[name]}" if name in ON else sql, event)
     assert with_it > 0 and answer
     if off:
         other, without = counted(db, f"{sql} SETTINGS {off}", event)
         assert answer == other
         assert without == 0
+
+
+def test_rows_of_python_suspend_the_collector(db):
+    form, db = db
+    before = int(str(db.query("SELECT sum(value) FROM system.events WHERE event = 'CollectorSuspensions'", "TSV")))
+    rows = db.query("SELECT n, s, t FROM t ORDER BY v, m, t LIMIT 20000").fetchall()
+    assert len(rows) == 20_000
+    assert any(None in row for row in rows) == (form in ("nullable", "both"))
+    assert int(str(db.query("SELECT sum(value) FROM system.events WHERE event = 'CollectorSuspensions'", "TSV"))) > before
+
+
+def test_texts_are_searched_together_as_one_by_one(db):
+    # A condition that holds anyway, and that nobody can search for, has each row tested by itself.
+    _, db = db
+    one_by_one = "position(t, substring('x12345', 2)) > 0 OR position(t, materialize('12345')) > 0"
+    found = [str(db.query(f"SELECT count(), max(v) FROM t WHERE {condition}", "TSV")) for condition in ("t LIKE '%12345%'", one_by_one)]
+    assert found[0] == found[1]
+
+
+def test_replaced_rows_come_once(db):
+    # Each row of t is in one part of r or in both, and keys other than NULL have one row.
+    _, db = db
+    sums = "SELECT count(), sum(v), max(s), uniqExact(n) FROM {} WHERE k IS NOT NULL"
+    assert str(db.query(sums.format("r FINAL"), "TSV")) == str(db.query(sums.format("t"), "TSV"))
+
+
+@pytest.mark.parametrize("asked", ["count()", "min(n), max(n)", "min(s), max(w), count()", "max(k)", "min(p), max(m)"])
+def test_counts_and_extremes_are_known_without_rows(db, counted, asked):
+    # The counter is read by statements that have rows of their own.
+    _, db = db
+    known, read = counted(db, f"SELECT {asked} FROM t", "SelectedRows")
+    off = "optimize_use_implicit_projections = 0, optimize_count_from_files = 0"
+    looked_up, read_without = counted(db, f"SELECT {asked} FROM t SETTINGS {off}", "SelectedRows")
+    assert known == looked_up
+    assert read < 1000
+    assert read_without >= ROWS

@@ -18,6 +18,13 @@ pub fn partial_sort<T>(list: &mut [T], n: usize, comes_before: &mut impl FnMut(&
     });
 }
 
+/// Puts the first `n` elements in front, in any order; the rest is behind them.
+pub fn select_first<T>(list: &mut [T], n: usize, comes_before: &mut impl FnMut(&T, &T) -> bool) {
+    if n < list.len() {
+        select(list, 0, list.len() - 1, n, comes_before);
+    }
+}
+
 /// Moves the element of rank `k` to its place between `left` and `right`, what comes before it to its left.
 fn select<T>(
     list: &mut [T],

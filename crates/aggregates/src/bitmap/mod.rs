@@ -47,9 +47,21 @@ impl Element {
         if self.signed && !self.is_wide() { i64::from(held as u32 as i32) as u64 } else { held }
     }
 
-    /// The number of a set in order, as an unsigned one of its own width.
+    /// The largest unsigned number of the width.
+    pub fn max_unsigned(self) -> u64 {
+        u64::MAX >> (64 - 8 * self.width)
+    }
+
+    /// A held number as an unsigned one of its own width: what it is compared as.
     pub fn unsigned(self, held: u64) -> u64 {
-        if self.is_wide() { held } else { held & ((1 << (8 * self.width)) - 1) }
+        held & self.max_unsigned()
+    }
+
+    /// How an unsigned number is held; none that is wider than the type.
+    pub fn held_unsigned(self, value: u64) -> Option<u64> {
+        let negative = self.signed && value > self.max_unsigned() / 2;
+        let extended = if negative { value | !self.max_unsigned() } else { value };
+        (value <= self.max_unsigned()).then(|| self.held(extended))
     }
 }
 
@@ -97,6 +109,12 @@ impl Bitmap {
         }
     }
 
+    pub fn into_values(self) -> Vec<u64> {
+        match self {
+            Bitmap::Small(values) | Bitmap::Large(values) => values,
+        }
+    }
+
     pub fn is_small(&self) -> bool {
         matches!(self, Bitmap::Small(_))
     }
@@ -108,8 +126,8 @@ impl Bitmap {
         }
     }
 
-    /// The set of numbers that ascend.
-    pub fn of_sorted(values: Vec<u64>) -> Bitmap {
+    /// The set of some numbers of another one, which are in its order.
+    pub fn of_part(values: Vec<u64>) -> Bitmap {
         if values.len() > MAX_SMALL { Bitmap::Large(values) } else { Bitmap::Small(values) }
     }
 

@@ -3,6 +3,7 @@
 
 use super::bitmaps::{bitmap_argument, bitmap_type, bitmaps, push_numbers};
 use crate::bitmap::{Bitmap, Element};
+use crate::floyd_rivest::select_first;
 use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Column, Data, List, StringBuilder, Vector};
@@ -178,11 +179,10 @@ impl ScalarFunction for Contains {
         let &element = call.state::<Element>()?;
         let numbers = Unsigned::of(call.vector(1));
         let found = bitmaps(call.vector(0), element)?.enumerate().map(|(row, bitmap)| {
-            let x = numbers.get(row);
-            let held = element.held(x);
-            // A number of another width is not one that was cut.
-            let fits = element.is_wide() || element.value(held) == x || held == x;
-            Ok(u8::from(fits && bitmap?.contains(held)))
+            // The number counts as an unsigned one of 64 bits, so that a negative one is in none but the widest bitmaps.
+            let held = element.held_unsigned(numbers.get(row));
+            let bitmap = bitmap?;
+            Ok(u8::from(held.is_some_and(|held| bitmap.contains(held))))
         });
         Ok(Vector::from(found.collect::<Result<Vec<u8>>>()?).into())
     }
@@ -191,29 +191,39 @@ impl ScalarFunction for Contains {
 /// A part of a bitmap, between two numbers.
 struct Part {
     record: &'static Record,
-    choose: fn(Vec<u64>, u64, u64) -> Vec<u64>,
+    choose: fn(Bitmap, Element, u64, u64) -> Vec<u64>,
 }
 
 impl Part {
     const ALL: [Part; 3] = [
         Part {
             record: &IN_RANGE,
-            choose: |values, start, end| {
-                values.into_iter().filter(|value| (start..end).contains(value)).collect()
+            choose: |bitmap, element, start, end| {
+                let mut values = bitmap.into_values();
+                values.retain(|&held| (start..end).contains(&element.unsigned(held)));
+                values
             },
         },
         Part {
             record: &LIMIT,
-            choose: |values, start, limit| {
-                let from = values.into_iter().filter(|value| *value >= start);
-                from.take(usize::try_from(limit).unwrap_or(usize::MAX)).collect()
+            choose: |bitmap, element, start, limit| {
+                let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+                let few = bitmap.is_small();
+                let mut values = bitmap.into_values();
+                values.retain(|&held| element.unsigned(held) >= start);
+                // Few numbers are in no order, and the kernel does not sort them for this.
+                if few {
+                    select_first(&mut values, limit, &mut |&a, &b| element.unsigned(a) < element.unsigned(b));
+                }
+                values.truncate(limit);
+                values
             },
         },
         Part {
             record: &SUB,
-            choose: |values, offset, limit| {
+            choose: |bitmap, _, offset, limit| {
                 let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-                values.into_iter().skip(size(offset)).take(size(limit)).collect()
+                bitmap.into_sorted().into_iter().skip(size(offset)).take(size(limit)).collect()
             },
         },
     ];
@@ -245,8 +255,8 @@ impl ScalarFunction for Part {
         let mut out = StringBuilder::with_capacity(call.n_rows);
         let (first, second) = (Unsigned::of(call.vector(1)), Unsigned::of(call.vector(2)));
         for (row, bitmap) in bitmaps(call.vector(0), element)?.enumerate() {
-            let part = (self.choose)(bitmap?.into_sorted(), first.get(row), second.get(row));
-            out.push_with(|bytes| Bitmap::of_sorted(part).put(element, bytes));
+            let part = (self.choose)(bitmap?, element, first.get(row), second.get(row));
+            out.push_with(|bytes| Bitmap::of_part(part).put(element, bytes));
         }
         Ok(Vector::from(out.finish()).into())
     }
@@ -284,10 +294,19 @@ impl ScalarFunction for Transform {
             let (old, new) = (from.range(row), to.range(row));
             ensure!(old.len() == new.len(), BAD_ARGUMENTS, "From array size and to array size mismatch");
             let mut values: std::collections::BTreeSet<u64> = bitmap?.values().iter().copied().collect();
+            let number = |list: &List, at: usize| Unsigned::of(&list.values).get(at);
             for (old, new) in old.zip(new) {
-                let number = |list: &List, at: usize| element.held(Unsigned::of(&list.values).get(at));
-                if values.remove(&number(from, old)) {
-                    values.insert(number(to, new));
+                let replacement = number(to, new);
+                let Some(replacement) = element.held_unsigned(replacement) else {
+                    bail!(
+                        BAD_ARGUMENTS,
+                        "Replacement value {replacement} does not fit into the bitmap element type, the maximum is {}",
+                        element.max_unsigned()
+                    );
+                };
+                let old = element.held_unsigned(number(from, old));
+                if old.is_some_and(|old| values.remove(&old)) {
+                    values.insert(replacement);
                 }
             }
             let large = Bitmap::large(values.into_iter().collect());

@@ -69,18 +69,14 @@ functions! {
         "SELECT bitmapCardinality(bitmapBuild([1, 2, 2]))" "2" Operation::Measure(|bitmap, _| bitmap.values().len() as u64);
     MIN "bitmapMin" "bitmapMin(bitmap)" "The smallest number of the bitmap; of none, the largest of 32 or 64 bits."
         "SELECT bitmapMin(bitmapBuild([3, 5]))" "3" Operation::Measure(|bitmap, element| {
-            let least = ordered(bitmap, element).min();
+            let least = bitmap.values().iter().map(|&held| element.unsigned(held)).min();
             least.unwrap_or(if element.is_wide() { u64::MAX } else { u32::MAX.into() })
         });
     MAX "bitmapMax" "bitmapMax(bitmap)" "The largest number of the bitmap; 0 of none."
         "SELECT bitmapMax(bitmapBuild([3, 5]))" "5"
-        Operation::Measure(|bitmap, element| ordered(bitmap, element).max().unwrap_or(0));
-}
-
-/// The numbers as min and max compare them: few ones by their own width, many as they are held.
-fn ordered(bitmap: &Bitmap, element: Element) -> impl Iterator<Item = u64> + '_ {
-    let small = bitmap.is_small();
-    bitmap.values().iter().map(move |&held| if small { element.unsigned(held) } else { held })
+        Operation::Measure(|bitmap, element| {
+            bitmap.values().iter().map(|&held| element.unsigned(held)).max().unwrap_or(0)
+        });
 }
 
 pub fn register(registry: &mut Registry) {

@@ -4,7 +4,6 @@ mod grid;
 mod names;
 mod table;
 mod value;
-mod width;
 mod writer;
 
 use crate::format::{Capabilities, Format};
@@ -14,7 +13,7 @@ use grid::Shape;
 
 pub use names::shown_name;
 pub use value::{BOLD, Colours, ValueTexts, put_tip};
-pub use width::width;
+pub use chalet_text::width::width;
 
 struct Pretty {
     shape: Shape,

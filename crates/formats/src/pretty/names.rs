@@ -1,6 +1,6 @@
 //! Names of columns as tables show them: long ones that are no plain identifiers lose their middle.
 
-use super::width::{cut, width};
+use chalet_text::width::{cut, width};
 use crate::FormatSettings;
 
 /// The name, at most as wide as the settings want it.

@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Line, Shape};
 use super::value::{BOLD, Colours, GREY, RED, put_tip};
-use super::width::{cut, width};
+use chalet_text::width::{cut, width};
 
 /// The texts of a table's cells, and how it is drawn.
 pub struct Table<'a> {

@@ -39,7 +39,7 @@ struct Table {
 
 /// The rows of the table by value.
 enum Rows {
-    /// Of integers of at most 64 bits.
+    /// Of numbers of at most 64 bits, by these: zero and minus zero are two.
     Words(HashMap<u64, u32>),
     Strings(HashMap<Vec<u8>, u32>),
     /// Of anything else by its bytes as a key.
@@ -57,7 +57,7 @@ impl Rows {
             rows
         }
         let has_nulls = values.validity.as_ref().is_some_and(|validity| validity.null_count() > 0);
-        match (&values.data, words(values)) {
+        match (&values.data, bits(values)) {
             (_, Some(words)) if !has_nulls => Rows::Words(by(words.into_iter(), fits)),
             (Data::Str(texts), _) if !has_nulls => Rows::Strings(by(texts.iter().map(<[u8]>::to_vec), fits)),
             _ => Rows::Keys(by(keys(values).into_iter(), fits)),
@@ -69,7 +69,7 @@ impl Rows {
         let valid = |row: usize| !values.is_null(row);
         match self {
             Rows::Words(rows) => {
-                let words = words(values).unwrap_or_default().into_iter().enumerate();
+                let words = bits(values).unwrap_or_default().into_iter().enumerate();
                 words.map(|(row, word)| rows.get(&word).copied().filter(|_| valid(row))).collect()
             }
             Rows::Strings(rows) => {
@@ -82,11 +82,12 @@ impl Rows {
     }
 }
 
-/// Integers of at most 64 bits.
-fn words(vector: &Vector) -> Option<Vec<u64>> {
-    match vector.data {
-        Data::F32(_) | Data::F64(_) | Data::BF16(_) => None,
-        _ => bits(vector),
+/// Whether a row is NaN, which equals nothing.
+fn is_nan(vector: &Vector, row: usize) -> bool {
+    match &vector.data {
+        Data::F32(values) => values[row].is_nan(),
+        Data::F64(values) => values[row].is_nan(),
+        _ => false,
     }
 }
 
@@ -175,7 +176,9 @@ impl ScalarFunction for Transform {
                 (x.clone(), read.without_nulls(), read.validity.clone())
             }
         };
-        let rows = Rows::of(&from_vector, |row| fits.as_ref().is_none_or(|fits| fits.is_valid(row)));
+        let rows = Rows::of(&from_vector, |row| {
+            fits.as_ref().is_none_or(|fits| fits.is_valid(row)) && !is_nan(&from_vector, row)
+        });
         Ok(Bound::with_state(result, Table { lookup, rows, to: to_vector }))
     }
 

@@ -2,7 +2,7 @@
 
 use super::cast::text_of;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, Data, StringBuilder};
+use chalet_columns::{Column, Data, Parts, StringBuilder};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, Registry, ScalarFunction,
@@ -235,9 +235,10 @@ impl ScalarFunction for CutToZero {
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let mut out = StringBuilder::with_capacity(call.n_rows);
-        for text in text_of(call.vector(0))?.iter() {
-            out.push(text.split(|b| *b == 0).next().unwrap_or(text));
+        let texts = text_of(call.vector(0))?;
+        let mut out = Parts::of(&texts, call.n_rows);
+        for (row, text) in texts.iter().enumerate() {
+            out.push(row, 0..memchr::memchr(0, text).unwrap_or(text.len()));
         }
         Ok(Column::Flat(out.finish().into()))
     }

@@ -2,9 +2,10 @@
 
 use crate::lanes::{Operand, unary};
 use chalet_base::{Result, codes, ensure};
-use chalet_columns::{Column, StringBuilder, Vector};
+use chalet_columns::{Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, ScalarFunction};
+use chalet_text::width::width;
 use chalet_text::{Style, Writer};
 use chalet_types::DataType;
 use std::io::Write;
@@ -85,26 +86,6 @@ fn mac(text: &[u8], n_bytes: usize) -> u64 {
     (0..n_bytes).fold(0, |number, index| number << 8 | digit(index * 3) << 4 | digit(index * 3 + 1))
 }
 
-/// Columns of a terminal: none for control characters and marks, two for the wide scripts of East Asia.
-fn width(text: &str) -> u64 {
-    text.chars()
-        .map(|c| match c as u32 {
-            0..=0x1f | 0x7f..=0x9f | 0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
-            0x1100..=0x115f
-            | 0x2e80..=0x303e
-            | 0x3041..=0xa4cf
-            | 0xac00..=0xd7a3
-            | 0xf900..=0xfaff
-            | 0xfe30..=0xfe6f
-            | 0xff00..=0xff60
-            | 0xffe0..=0xffe6
-            | 0x1f300..=0x1faff
-            | 0x20000..=0x3fffd => 2,
-            _ => 1,
-        })
-        .sum()
-}
-
 impl ScalarFunction for SmallText {
     fn record(&self) -> &'static Record {
         self.record
@@ -167,8 +148,13 @@ impl ScalarFunction for SmallText {
                     if x.vector.is_null(row) || *x.ty.bare() == DataType::Nothing {
                         return 4;
                     }
+                    if let Data::Str(strings) = &x.vector.data
+                        && *x.ty.bare() == DataType::String
+                    {
+                        return width(strings.get(row), 0) as u64;
+                    }
                     writer.write(&mut text, x.vector, row);
-                    width(&String::from_utf8_lossy(&text))
+                    width(&text, 0) as u64
                 });
                 Vector::from(widths.collect::<Vec<u64>>())
             }

@@ -95,8 +95,18 @@ fn bind(_: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
 fn execute(call: &Call) -> Result<Column> {
     match of_containers(&call.args.iter().map(|arg| arg.ty).collect::<Vec<_>>()) {
         Some(function) => (function.execute)(call),
-        None => texts(call, 0, b""),
+        None => match (call.args, call.args.first().map(|arg| &arg.vector.data)) {
+            ([arg], Some(Data::Fixed(fixed))) => Ok(build(call.n_rows, |row, out| {
+                out.extend_from_slice(without_trailing_zeros(fixed.get(if arg.constant { 0 } else { row })));
+            })),
+            _ => texts(call, 0, b""),
+        },
     }
+}
+
+/// A FixedString alone is cast to String, which ends where only zero bytes follow.
+fn without_trailing_zeros(text: &[u8]) -> &[u8] {
+    &text[..text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)]
 }
 
 fn bind_separator(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {

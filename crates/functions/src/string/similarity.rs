@@ -94,16 +94,15 @@ fn each(call: &Call, mut similarity: impl FnMut(&[u8], &[u8]) -> f64) -> Result<
     Ok(Vector::from(values.collect::<Vec<f64>>()).into())
 }
 
-/// [`jaccard`] with sets of bits.
+/// [`jaccard`] with a flag for each byte: a set of bits would wait for its own last change with each byte.
 fn jaccard_of_bytes(a: &[u8], b: &[u8]) -> f64 {
     let set = |text: &[u8]| {
-        let mut set = [0u64; 4];
-        text.iter().for_each(|&byte| set[usize::from(byte >> 6)] |= 1 << (byte & 63));
+        let mut set = [0u8; 256];
+        text.iter().for_each(|&byte| set[usize::from(byte)] = 1);
         set
     };
     let (x, y) = (set(a), set(b));
-    let count =
-        |both: fn(u64, u64) -> u64| x.iter().zip(y).map(|(&x, y)| both(x, y).count_ones()).sum::<u32>();
+    let count = |both: fn(u8, u8) -> u8| x.iter().zip(y).map(|(&x, y)| u16::from(both(x, y))).sum::<u16>();
     f64::from(count(|x, y| x & y)) / f64::from(count(|x, y| x | y).max(1))
 }
 

@@ -30,7 +30,7 @@ fn encode(text: &[u8], form: bool, out: &mut Vec<u8>) {
     }
 }
 
-/// What is no valid escape stays as it is.
+/// What is no valid escape stays as it is, with the two bytes behind its percent sign, whatever they are.
 fn decode(text: &[u8], form: bool, out: &mut Vec<u8>) {
     let digit = |at: usize| text.get(at).and_then(|&b| char::from(b).to_digit(16));
     let is_special = |byte: u8| byte == b'%' || form && byte == b'+';
@@ -46,7 +46,11 @@ fn decode(text: &[u8], form: bool, out: &mut Vec<u8>) {
                 at += 2;
             }
             (Some(b'+'), ..) => out.push(b' '),
-            (Some(&byte), ..) => out.push(byte),
+            (Some(_), ..) => {
+                let kept = &text[at..text.len().min(at + 3)];
+                out.extend_from_slice(kept);
+                at += kept.len() - 1;
+            }
         }
         at += 1;
     }

@@ -37,6 +37,7 @@ struct Parts {
     minute: u32,
     second: u32,
     fraction: i64,
+    has_fraction: bool,
     has_time: bool,
     /// From UTC, once a zone was named.
     offset: Option<Offset>,
@@ -81,9 +82,22 @@ fn unexpected_digits(place: &str, n: usize) -> Error {
     err!(CANNOT_PARSE_DATETIME, "Cannot read DateTime: unexpected number of decimal digits{place}: {n}")
 }
 
+/// How many digits a text begins with, at most 19.
+fn count_digits(text: &[u8]) -> usize {
+    text.iter().take(19).take_while(|b| b.is_ascii_digit()).count()
+}
+
+/// The digits behind a point, at most 19, as ticks.
+fn fraction_of(cur: &mut Cursor, scale: u8) -> i64 {
+    let n = count_digits(cur.rest());
+    let ticks = fraction(&mut Cursor::new(&cur.rest()[..n]), scale);
+    cur.advance(n);
+    ticks
+}
+
 /// The digits that follow, at most 19.
 fn digits(cur: &mut Cursor) -> (u64, usize) {
-    let n = cur.rest().iter().take(19).take_while(|b| b.is_ascii_digit()).count();
+    let n = count_digits(cur.rest());
     let value = cur.rest()[..n].iter().fold(0u64, |v, d| v * 10 + u64::from(d - b'0'));
     cur.advance(n);
     (value, n)
@@ -99,7 +113,7 @@ fn two(cur: &mut Cursor, place: &str) -> Result<u32> {
 
 /// Reads a timestamp from the front and stops at the first thing that cannot belong to it.
 pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result<Timestamp> {
-    if let Some(timestamp) = usual(cur, time) {
+    if let Some(timestamp) = usual(cur, time, options.scale.unwrap_or(0)) {
         return Ok(timestamp);
     }
     let mut parts = Parts::default();
@@ -120,8 +134,15 @@ pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result
                 if !parts.has_time {
                     return Err(unexpected("point symbol"));
                 }
+                if parts.has_fraction {
+                    return Err(err!(CANNOT_PARSE_DATETIME, "Cannot read DateTime: duplicate fractional part"));
+                }
                 cur.advance(1);
-                parts.fraction = fraction(cur, options.scale.unwrap_or(0));
+                parts.fraction = fraction_of(cur, options.scale.unwrap_or(0));
+                parts.has_fraction = true;
+                if cur.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+                    break;
+                }
             }
             b'+' | b'-' => offset(cur, &mut parts)?,
             b if b.is_ascii_alphabetic() => word(cur, &mut parts)?,
@@ -134,11 +155,15 @@ pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result
     finish(parts, time)
 }
 
-/// `YYYY-MM-DD hh:mm:ss` and nothing else: by far the most common form.
-fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Timestamp> {
+/// `YYYY-MM-DD hh:mm:ss[.fraction]` and nothing else: by far the most common form.
+fn usual(cur: &mut Cursor, time: &LocalTime, scale: u8) -> Option<Timestamp> {
     let rest = cur.rest();
-    let text: &[u8; 19] = rest.first_chunk()?;
-    if rest.len() > 19 && !matches!(rest[19], b'\t' | b'\n' | b',' | b'"' | b'\'') {
+    let (text, behind) = rest.split_first_chunk::<19>()?;
+    let with_fraction = match behind.first() {
+        Some(b'.') => 1 + count_digits(&behind[1..]),
+        _ => 0,
+    };
+    if !matches!(behind.get(with_fraction), None | Some(b'\t' | b'\n' | b',' | b'"' | b'\'')) {
         return None;
     }
     let separators = text[4] == b'-'
@@ -156,8 +181,9 @@ fn usual(cur: &mut Cursor, time: &LocalTime) -> Option<Timestamp> {
         return None;
     }
     cur.advance(19);
+    let fraction = if cur.accept(b'.') { fraction_of(cur, scale) } else { 0 };
     let local = i64::from(date.days()) * SECONDS_PER_DAY + i64::from(two(11) * 3600 + two(14) * 60 + two(17));
-    Some(Timestamp { unix_seconds: time.to_timestamp(local), fraction: 0 })
+    Some(Timestamp { unix_seconds: time.to_timestamp(local), fraction })
 }
 
 enum Next {

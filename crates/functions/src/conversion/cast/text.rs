@@ -73,11 +73,11 @@ pub fn parse(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> 
         }
         _ => text_of(vector)?,
     };
-    let strings = match *to == DataType::IPv4 && !rules.padded_addresses && strings.iter().any(is_padded) {
+    // What does not begin with a digit is no address, padded or not.
+    let padded = |text: &[u8]| text.first().is_some_and(u8::is_ascii_digit) && is_padded(text);
+    let strings = match *to == DataType::IPv4 && !rules.padded_addresses && strings.iter().any(padded) {
         // What is no address is no better and no worse than none at all.
-        true => {
-            Cow::Owned(strings.iter().map(|text| if is_padded(text) { &b""[..] } else { text }).collect())
-        }
+        true => Cow::Owned(strings.iter().map(|text| if padded(text) { &b""[..] } else { text }).collect()),
         false => strings,
     };
     if rules.mode == Mode::Cast

@@ -1,5 +1,6 @@
 //! How many columns of a terminal a text takes.
 
+use chalet_base::simd_dispatch::dispatch_simd;
 use unicode_width::UnicodeWidthChar;
 
 /// Tabs reach to the next multiple of this.
@@ -16,7 +17,8 @@ fn char_width(c: char) -> usize {
 
 /// The width of a line that begins at column `start`. Escape sequences and bytes that are not UTF-8 take no place.
 pub fn width(text: &[u8], start: usize) -> usize {
-    if text.iter().all(|b| (0x20..0x7f).contains(b)) {
+    // To the end whatever comes, so that many bytes are looked at at once.
+    if dispatch_simd(|| text.iter().fold(true, |all, b| all & (0x20..0x7f).contains(b))) {
         return text.len();
     }
     let mut total = 0;
