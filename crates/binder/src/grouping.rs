@@ -45,7 +45,8 @@ impl SelectBinder<'_> {
             Some(ast::GroupBy::GroupingSets(sets)) => {
                 let sets = sets.iter().map(|set| indexes(self, set)).collect::<Result<Vec<_>>>()?;
                 self.grouping.sets = sets;
-                self.grouping.are_listed = !self.grouping.keys.iter().any(|(_, key)| key.is_literal());
+                let keys = &self.grouping.keys;
+                self.grouping.are_listed = keys.is_empty() || keys.iter().any(|(_, key)| !key.is_literal());
             }
         }
         if !self.grouping.sets.is_empty() && self.query.env.settings().group_by_use_nulls {
@@ -181,10 +182,14 @@ impl SelectBinder<'_> {
     ) -> Result<Plan> {
         let settings = self.query.env.settings();
         let mut keys = std::mem::take(&mut self.grouping.keys);
-        let sets = std::mem::take(&mut self.grouping.sets);
+        let mut sets = std::mem::take(&mut self.grouping.sets);
         // Constant keys change nothing, unless no other is left: an empty input then still makes no group.
         if sets.is_empty() && keys.iter().any(|(_, k)| !k.is_literal()) {
             keys.retain(|(_, k)| !k.is_literal());
+        }
+        // A listed set of constants is the empty one, which has a group without rows, if some set has a key.
+        if self.grouping.are_listed {
+            sets.iter_mut().for_each(|set| set.retain(|&index| !keys[index].1.is_literal()));
         }
         let calls: Vec<_> = self.aggregates.iter().map(|a| a.call.clone()).collect();
         // A constant stays what it is in every grouping set.

@@ -123,7 +123,10 @@ impl SelectBinder<'_> {
         } else {
             let (a, b) = (a.without_low_cardinality(), b.without_low_cardinality());
             supertype::pair(a, b).ok_or_else(|| {
-                err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
+                err!(
+                    NO_COMMON_TYPE,
+                    "USING cannot infer common type for {a} and {b} in USING for identifier '{name}'"
+                )
             })?
         };
         Ok(MergedPair { name: name.into(), left, right, common, of_alias })

@@ -129,6 +129,18 @@ impl SelectBinder<'_> {
                 INVALID_WITH_FILL_EXPRESSION,
                 "WITH FILL bound values cannot be negative for unsigned type {ty}"
             );
+            // Of wider types the order of the bounds is what is looked at first.
+            let wraps = is_negative && bare.is_unsigned();
+            ensure!(
+                !wraps || clause == "FROM" || fill.from.is_none() || descending,
+                INVALID_WITH_FILL_EXPRESSION,
+                "WITH FILL TO value cannot be less than FROM value for sorting in ascending direction"
+            );
+            ensure!(
+                !wraps,
+                ARGUMENT_OUT_OF_BOUND,
+                "Cannot convert value '{e}': it cannot be represented as {ty}"
+            );
             match cast(self.query.env, Expr::Literal(literal), &bare)? {
                 Expr::Literal(converted) => Ok(Some(converted.value())),
                 _ => bail!(INVALID_WITH_FILL_EXPRESSION, "Incompatible types of WITH FILL expression values"),

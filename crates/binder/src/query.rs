@@ -13,6 +13,8 @@ use chalet_plan::{
     CommonTableId, Distinct, Expr, Field, Filter, IdSource, Plan, Project, SetOp, SetOpKind, Union,
 };
 use chalet_syntax::ast;
+use chalet_types::DataType;
+use chalet_types::variant::common_or_variant;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -276,19 +278,26 @@ impl<'b> QueryBinder<'b> {
         for i in 0..n {
             let column: Vec<Argument> = inputs.iter().map(|input| column_of(input, i)).collect();
             let column = types_to_mix(column.iter());
-            types.push(chalet_types::variant::common_or_variant(&column, use_variant)?);
+            types.push(match op {
+                ast::SetOp::Union => vec![common_or_variant(&column, use_variant)?],
+                _ => common_from_left(&column, use_variant)?,
+            });
         }
         inputs
             .into_iter()
-            .map(|input| {
-                if input.fields.iter().zip(&types).all(|(f, ty)| f.ty == *ty) {
+            .enumerate()
+            .map(|(index, input)| {
+                if input.fields.iter().zip(&types).all(|(f, steps)| steps.iter().all(|ty| f.ty == *ty)) {
                     return Ok(input);
                 }
                 let mut exprs = Vec::with_capacity(n);
-                for (field, ty) in input.fields.iter().zip(&types) {
-                    let column = Expr::Column(field.id, field.ty.clone());
-                    let cast = crate::call::cast(self.env, column, ty)?;
-                    exprs.push((self.ids.field(field.name.clone(), ty.clone()), cast));
+                for (field, steps) in input.fields.iter().zip(&types) {
+                    let mut cast = Expr::Column(field.id, field.ty.clone());
+                    let first = index.saturating_sub(1).min(steps.len() - 1);
+                    for ty in &steps[first..] {
+                        cast = crate::call::cast(self.env, cast, ty)?;
+                    }
+                    exprs.push((self.ids.field(field.name.clone(), cast.ty().clone()), cast));
                 }
                 let fields = exprs.iter().map(|e| e.0.clone()).collect();
                 Ok(BoundQuery { plan: Plan::Project(Project { input: Box::new(input.plan), exprs }), fields })
@@ -384,4 +393,17 @@ fn column_of(query: &BoundQuery, index: usize) -> Argument {
         Some((_, expr)) if expr.is_literal() => argument(expr, &field.name),
         _ => Argument::of_type(field.ty.clone()),
     }
+}
+
+/// INTERSECT and EXCEPT are operators of two sides: the common types of the first two columns, of that and the third, and so on.
+fn common_from_left(column: &[DataType], use_variant: bool) -> Result<Vec<DataType>> {
+    let mut steps: Vec<DataType> = Vec::with_capacity(column.len());
+    for pair in column.windows(2) {
+        let left = steps.last().unwrap_or(&pair[0]).clone();
+        steps.push(common_or_variant(&[left, pair[1].clone()], use_variant)?);
+    }
+    if steps.is_empty() {
+        steps.extend(column.first().cloned());
+    }
+    Ok(steps)
 }

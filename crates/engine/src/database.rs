@@ -1,6 +1,7 @@
 //! What the sessions of one database share. How one is opened stands in `on_disk`, how a session of it is made in `session`.
 
 use crate::backup::Backups;
+use crate::entities::Entities;
 use crate::fork_guard::ForkGuard;
 use crate::server::Server;
 use crate::sql_functions::SqlFunctions;
@@ -21,6 +22,7 @@ pub struct Database {
 pub(crate) struct Shared {
     pub catalog: Arc<Catalog>,
     pub functions: Arc<SqlFunctions>,
+    pub entities: Arc<Entities>,
     pub warnings: Warnings,
     pub fork_guard: ForkGuard,
     pub backups: Backups,
@@ -163,7 +165,8 @@ impl Database {
         let store = Some(Arc::new(store));
         let shared = Shared {
             catalog: Arc::new(Catalog::new(store.clone())),
-            functions: Arc::new(SqlFunctions::new(store)),
+            functions: Arc::new(SqlFunctions::new(store.clone())),
+            entities: Arc::new(Entities::new(store)),
             warnings: Warnings::default(),
             fork_guard: ForkGuard::default(),
             backups: Backups::default(),

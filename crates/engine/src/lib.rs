@@ -9,7 +9,7 @@
 //! - [`structure_text`]: columns and their types as one text
 //! - [`host`], [`own_functions`], [`functions`]: functions of the host program, those of statements, formats and tables, and the
 //!   registry of all
-//! - [`sql_functions`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
+//! - [`sql_functions`], [`entities`], [`fork_guard`], [`database`]: what sessions share: the catalog, functions made by SQL
 //! - [`file_access`]: which files statements may name
 //! - [`server`]: a ClickHouse server that runs the statements, in place of this engine
 //! - [`refresh`]: views that are filled by the clock: when they are
@@ -43,6 +43,7 @@ pub mod database;
 mod defaults;
 mod dictionaries;
 mod direct_join;
+mod entities;
 mod environment;
 mod explain;
 mod explain_indexes;

@@ -199,7 +199,7 @@ fn unsigned(arg: &TableArgument, function: &str) -> Result<u64> {
         bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Table function '{function}' takes numbers");
     };
     ensure!(
-        ty.bare().is_number() && !ty.bare().is_decimal(),
+        ty.is_number() && !ty.is_decimal(),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {ty} expression, must be numeric type"
     );

@@ -138,6 +138,32 @@ fn definitions_and_rows_survive() {
 }
 
 #[test]
+fn workloads_and_collections_survive() {
+    let place = Place::new();
+    let db = place.open();
+    run(&db, "CREATE WORKLOAD `all of it`");
+    run(&db, "CREATE RESOURCE io (READ DISK d, WRITE ANY DISK)");
+    run(&db, "CREATE WORKLOAD part IN `all of it` SETTINGS weight = 2, max_io_requests = 5 FOR io");
+    run(&db, "CREATE NAMED COLLECTION c AS b = 'it''s', a = 1 NOT OVERRIDABLE");
+    run(&db, "CREATE NAMED COLLECTION gone AS a = 1");
+    run(&db, "DROP NAMED COLLECTION gone");
+    let listed = "SELECT create_query FROM system.workloads UNION ALL SELECT create_query FROM system.resources \
+                  UNION ALL SELECT create_query FROM system.named_collections";
+    let before = run(&db, listed);
+    assert!(before.contains("CREATE WORKLOAD part IN `all of it` SETTINGS weight = 2"), "{before}");
+    drop(db);
+    let stored = Store::open_to_read(&place.0).expect("the folder").read(DefinitionFile::Entities);
+    let texts: Vec<String> = stored.expect("definitions").into_iter().map(|d| d.text).collect();
+    assert!(
+        texts.contains(&"CREATE NAMED COLLECTION c AS a = 1 NOT OVERRIDABLE, b = 'it\\'s'".to_owned()),
+        "{texts:?}"
+    );
+    for db in [place.open(), Database::open_to_read(place.path()).expect("the database").session()] {
+        assert_eq!(run(&db, listed), before);
+    }
+}
+
+#[test]
 fn every_type_survives() {
     const VALUES: &[(&str, &str)] = &[
         ("UInt256", "'1234567890123456789012345678901234567890'"),

@@ -91,6 +91,8 @@ impl BoundFunction {
 
         let mut nullable = false;
         let mut always_null = false;
+        // An element of an empty array goes before NULL: what is made of both is Nothing, not a Nullable of it.
+        let of_element = inner.iter().any(|a| !a.is_lambda && a.ty == DataType::Nothing);
         if record.nulls == Nulls::Propagate {
             always_null = inner.iter().any(|a| !a.is_lambda && a.ty.is_only_null());
             for arg in inner.iter_mut().filter(|a| !a.is_lambda) {
@@ -118,7 +120,7 @@ impl BoundFunction {
             bound => bound?,
         };
         let mut result = inner_result.clone();
-        if nullable && result.can_be_nullable() {
+        if nullable && !of_element && result.can_be_nullable() {
             result = result.nullable();
         }
         if keeps_dictionary && can_be_low_cardinality(&result) {

@@ -148,9 +148,28 @@ pub fn integers(call: &Call, index: usize) -> Result<Vec<i64>> {
     ) {
         return unary::<i64, i64>(Operand::of(call, index), call.n_rows, |x| x);
     }
+    if matches!(ty, Physical::F32 | Physical::F64) {
+        // What no 64 bits hold, NaN too, is the lowest number, as where processors convert.
+        let limits = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+        return unary::<f64, i64>(Operand::of(call, index), call.n_rows, |x| {
+            if limits.contains(&x) { x as i64 } else { i64::MIN }
+        });
+    }
     unary::<i128, i64>(Operand::of(call, index), call.n_rows, |x| {
         x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     })
+}
+
+/// [`integers`] of which each is a number of characters; the lowest cannot be negated.
+pub fn lengths(call: &Call, index: usize) -> Result<Vec<i64>> {
+    let lengths = integers(call, index)?;
+    ensure!(
+        !lengths.contains(&i64::MIN),
+        ARGUMENT_OUT_OF_BOUND,
+        "Overflow in length argument of substring-like function: {}",
+        i64::MIN
+    );
+    Ok(lengths)
 }
 
 /// A String column of what `write` appends for each row.

@@ -30,6 +30,7 @@ pub(super) fn first(database: &Database) -> Result<()> {
     // The file is what tells that there is a database.
     let is_new = definitions.is_empty();
     let mut warnings = database.shared.functions.load()?;
+    warnings.extend(database.shared.entities.load()?);
     catalog.load(databases(definitions, database, store, &mut warnings)?);
     database.shared.warnings.add(warnings);
     if is_new { catalog.keep() } else { Ok(()) }
@@ -46,6 +47,7 @@ fn load(database: &Database, store: &Arc<Store>) -> Result<()> {
         let mut warnings = Vec::new();
         let found = database.shared.functions.load().and_then(|functions| {
             warnings.extend(functions);
+            warnings.extend(database.shared.entities.load()?);
             let definitions = store.read(DefinitionFile::Catalog)?;
             databases(definitions, database, store, &mut warnings)
         });
@@ -92,7 +94,7 @@ fn databases(
                     entry.table = refreshed(&entry.table, &definition.text);
                 }
             }
-            DefinitionKind::Function => {}
+            DefinitionKind::Function | DefinitionKind::Entity => {}
         }
     }
     Ok(all)

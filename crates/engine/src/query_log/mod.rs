@@ -16,7 +16,7 @@ use chalet_base::{Error, Result, forks};
 use chalet_exec::QueryControl;
 use chalet_function_api::Context;
 use chalet_memory::profile::sampler;
-use chalet_syntax::ast::{self, InsertSource, StatementKind};
+use chalet_syntax::ast::{self, EntityAction, InsertSource, StatementKind};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -323,6 +323,11 @@ fn kind(statement: &StatementKind) -> &'static str {
         | StatementKind::CreateDictionary(_)
         | StatementKind::CreateFunction(_)
         | StatementKind::Attach { .. } => "Create",
+        StatementKind::Entity(entity) => match entity.action {
+            EntityAction::Create { .. } => "Create",
+            EntityAction::Alter { .. } => "Alter",
+            EntityAction::Drop { .. } => "Drop",
+        },
         StatementKind::Drop(_) => "Drop",
         StatementKind::Undrop(_) => "Undrop",
         StatementKind::Rename { .. } => "Rename",

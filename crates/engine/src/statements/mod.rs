@@ -196,6 +196,7 @@ fn run_kind(
         }
         StatementKind::CreateDictionary(create) => create::dictionary(create, ctx)?,
         StatementKind::CreateFunction(create) => create::function(create, ctx)?,
+        StatementKind::Entity(entity) => ctx.database.shared.entities.run(entity)?,
         StatementKind::Drop(drop) => {
             drop::drop(drop, ctx, output)?;
             scheduler::wake(&ctx.database);

@@ -22,6 +22,7 @@ fn check_ddl(kind: &StatementKind, ctx: &QueryContext) -> Result<()> {
         | CreateDatabase(_)
         | CreateFunction(_)
         | CreateDictionary(_)
+        | Entity(_)
         | AlterTable(_)
         | AlterDatabase { .. }
         | Attach { .. }

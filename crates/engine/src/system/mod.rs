@@ -8,6 +8,7 @@ mod completions;
 mod constraints;
 mod detached;
 mod dictionaries;
+mod entities;
 mod functions;
 mod indexes;
 mod information_schema;
@@ -34,6 +35,7 @@ use chalet_storage::Table;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::numbers::Sequence;
 use chalet_storage::primes::Primes;
+use chalet_syntax::ast::EntityKind;
 use chalet_types::{DataType, Value, families};
 use std::sync::Arc;
 use structures::SparseRow;
@@ -47,6 +49,9 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "primes" => Arc::new(Primes { first: 0, count: None, step: 1 }),
         "zeros" | "zeros_mt" => Arc::new(sequence("zero", true, "SystemZeros")),
         "functions" => functions::functions(ctx)?,
+        "workloads" => entities::table(name, EntityKind::Workload, ctx)?,
+        "resources" => entities::table(name, EntityKind::Resource, ctx)?,
+        "named_collections" => entities::table(name, EntityKind::NamedCollection, ctx)?,
         "table_functions" => rows::table_functions(|name| table_functions::NAMES.contains(&name))?,
         "build_options" => build::options()?,
         "completions" => completions::completions(ctx)?,

@@ -1,7 +1,7 @@
 //! `left`, `right` and `firstLine`: one end of a string.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, char_starts, check_type, expect, integers, parts, text_to_string};
+use crate::string_args::{Kind, char_starts, check_type, expect, lengths, parts, text_to_string};
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::DataType;
@@ -19,7 +19,7 @@ pub static LEFT: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let counts = integers(call, 1)?;
+        let counts = lengths(call, 1)?;
         parts(call, |row, text| 0..taken(text.len(), counts[row]))
     },
 };
@@ -35,7 +35,7 @@ pub static RIGHT: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let counts = integers(call, 1)?;
+        let counts = lengths(call, 1)?;
         parts(call, |row, text| text.len() - taken(text.len(), counts[row])..text.len())
     },
 };
@@ -50,7 +50,7 @@ pub static LEFT_UTF8: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let counts = integers(call, 1)?;
+        let counts = lengths(call, 1)?;
         parts(call, |row, text| {
             if text.is_ascii() {
                 return 0..taken(text.len(), counts[row]);
@@ -71,7 +71,7 @@ pub static RIGHT_UTF8: Plain = Plain {
     },
     bind,
     execute: |call| {
-        let counts = integers(call, 1)?;
+        let counts = lengths(call, 1)?;
         parts(call, |row, text| {
             if text.is_ascii() {
                 return text.len() - taken(text.len(), counts[row])..text.len();
@@ -102,9 +102,10 @@ pub static FIRST_LINE: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::Integer])?;
+    expect(name, args, 2, &[Kind::Text, Kind::Any])?;
+    let is_number = args[1].ty.is_integer() || args[1].ty.is_float();
     let narrow = args[1].ty.physical().width().is_some_and(|width| width <= 8);
-    check_type(narrow, name, 1, "UInt or Int", &args[1].ty)?;
+    check_type(is_number && narrow, name, 1, "UInt or Int", &args[1].ty)?;
     Ok(DataType::String.into())
 }
 

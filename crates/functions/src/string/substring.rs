@@ -1,7 +1,7 @@
 //! `substring` and `substringUTF8`: a part of a string by position and length.
 
 use crate::plain::Plain;
-use crate::string_args::{char_len, char_starts, integers, parts, window};
+use crate::string_args::{self, char_len, char_starts, integers, parts, window};
 use chalet_base::{Result, ensure};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -98,5 +98,5 @@ fn positions(call: &Call) -> Result<Vec<i64>> {
 }
 
 fn lengths(call: &Call) -> Result<Option<Vec<i64>>> {
-    if call.args.len() == 3 { integers(call, 2).map(Some) } else { Ok(None) }
+    if call.args.len() == 3 { string_args::lengths(call, 2).map(Some) } else { Ok(None) }
 }

@@ -4,7 +4,7 @@
 //! file    = "chalet definitions " version "\n" record* "end " count " " checksum "\n"
 //! version  "3" where a record is "refreshed", "2" where one is "detached", which earlier versions do not know; else "1"
 //! record  = kind " " number " " name " " name " " length "\n" text "\n"
-//! kind    = "database" | "table" | "detached" | "refreshed" | "function"    a view is a table; "detached" is one that is not
+//! kind    = "database" | "table" | "detached" | "refreshed" | "function" | "entity"    a view is a table; "detached" is one that is not
 //!                                                           there until ATTACH TABLE; "refreshed" tells of the view before it
 //! number  of the table's folder; 0: it has none
 //! name    of the database, then of the table or function; bytes other than letters, digits and _ as %hh; may be empty
@@ -34,15 +34,18 @@ pub enum DefinitionKind {
     /// When a view was last filled.
     Refreshed,
     Function,
+    /// A workload, a resource or a named collection.
+    Entity,
 }
 
 impl DefinitionKind {
-    const ALL: [DefinitionKind; 5] = [
+    const ALL: [DefinitionKind; 6] = [
         DefinitionKind::Database,
         DefinitionKind::Table,
         DefinitionKind::Detached,
         DefinitionKind::Refreshed,
         DefinitionKind::Function,
+        DefinitionKind::Entity,
     ];
 
     fn name(self) -> &'static str {
@@ -52,6 +55,7 @@ impl DefinitionKind {
             DefinitionKind::Detached => "detached",
             DefinitionKind::Refreshed => "refreshed",
             DefinitionKind::Function => "function",
+            DefinitionKind::Entity => "entity",
         }
     }
 }

@@ -1,8 +1,9 @@
-//! A database kept in a folder. Definitions are in two small files that are replaced as a whole, rows in a folder per table.
+//! A database kept in a folder. Definitions are in small files that are replaced as a whole, rows in a folder per table.
 //!
 //! ```text
 //! <path>/catalog      databases, tables and views          see `definitions`
 //! <path>/functions    functions made by SQL                see `definitions`
+//! <path>/entities     workloads, resources, collections    see `definitions`; there once one was made
 //! <path>/lock         locked by the one process that writes; as long as the room that is kept for the time when the disk is full
 //! <path>/writer       the number of that process
 //! <path>/tables/<n>/  what the table of that number keeps
@@ -14,7 +15,7 @@
 //! what a process left that was killed between, and are removed when the database is opened for writing.
 //!
 //! - [`store`]: the folder as a whole
-//! - [`definitions`]: the two files
+//! - [`definitions`]: the files of definitions
 //! - [`writer`]: the right to write
 //! - `lock`: what it rests on
 //! - [`table_folder`]: a folder of one table

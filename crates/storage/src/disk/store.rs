@@ -15,22 +15,26 @@ use std::time::SystemTime;
 
 const TABLES: &str = "tables";
 /// What a folder may hold in which no database has been made yet: a process that was making one was killed.
-const OURS: [&str; 5] = ["lock", "writer", "tables", "catalog.new", "functions.new"];
+const OURS: [&str; 6] = ["lock", "writer", "tables", "catalog.new", "functions.new", "entities.new"];
 
-/// One of the two files of definitions.
+/// One of the files of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefinitionFile {
     Catalog,
     Functions,
+    /// Workloads, resources and named collections.
+    Entities,
 }
 
 impl DefinitionFile {
-    const ALL: [DefinitionFile; 2] = [DefinitionFile::Catalog, DefinitionFile::Functions];
+    const ALL: [DefinitionFile; 3] =
+        [DefinitionFile::Catalog, DefinitionFile::Functions, DefinitionFile::Entities];
 
     fn name(self) -> &'static str {
         match self {
             DefinitionFile::Catalog => "catalog",
             DefinitionFile::Functions => "functions",
+            DefinitionFile::Entities => "entities",
         }
     }
 }
@@ -44,8 +48,8 @@ pub struct Store {
     /// `None`: open for reading.
     writer: Option<Arc<Writer>>,
     next_folder: AtomicU64,
-    /// Of the two files, when they were read last.
-    seen: Mutex<[Stamp; 2]>,
+    /// Of these files, when they were read last.
+    seen: Mutex<[Stamp; DefinitionFile::ALL.len()]>,
 }
 
 impl Store {

@@ -5,6 +5,7 @@
 //! - `query`: SELECT and set operations
 //! - `create`: CREATE and the pieces of a table definition
 //! - `alter`: ALTER TABLE commands
+//! - `entity`: workloads, resources and named collections
 //! - `backup`: BACKUP and RESTORE
 //! - `refresh`: when a materialized view is filled anew
 //! - `statement`: the statement list and the small statements
@@ -14,6 +15,7 @@
 pub mod alter;
 pub mod backup;
 pub mod create;
+pub mod entity;
 pub mod expr;
 pub mod ident;
 pub mod query;
@@ -23,6 +25,7 @@ pub mod statement;
 pub use alter::*;
 pub use backup::*;
 pub use create::*;
+pub use entity::*;
 pub use expr::*;
 pub use ident::*;
 pub use query::*;

@@ -2,7 +2,7 @@
 
 use super::{
     AlterTable, Backup, Call, CreateDatabase, CreateDictionary, CreateFunction, CreateTable, CreateView,
-    Expr, Ident, ObjectName, Partition, Query, Setting, Span,
+    EntityStatement, Expr, Ident, ObjectName, Partition, Query, Setting, Span,
 };
 
 /// One statement and the tail that any statement with a result may have.
@@ -42,6 +42,8 @@ pub enum StatementKind {
     CreateDatabase(Box<CreateDatabase>),
     CreateFunction(Box<CreateFunction>),
     CreateDictionary(Box<CreateDictionary>),
+    /// About a workload, a resource or a named collection.
+    Entity(Box<EntityStatement>),
     AlterTable(Box<AlterTable>),
     /// `ALTER DATABASE d MODIFY COMMENT 'text'`.
     AlterDatabase {

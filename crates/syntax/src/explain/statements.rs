@@ -2,9 +2,9 @@
 
 use super::{Node, call_node, create, expr_node, leaf, list_node, node, query_node, root};
 use crate::ast::{
-    AlterCommand, AlterTable, ColumnPosition, Drop, DropAction, ExplainKind, Expr, Ident, Insert,
-    InsertColumns, InsertSource, InsertTarget, ObjectKind, ObjectName, Optimize, Show, ShowKind,
-    StatementKind, TableExpr, TableKind,
+    AlterCommand, AlterTable, ColumnPosition, Drop, DropAction, EntityAction, EntityDefinition, EntityKind,
+    EntityStatement, ExplainKind, Expr, Ident, Insert, InsertColumns, InsertSource, InsertTarget, ObjectKind,
+    ObjectName, Optimize, Show, ShowKind, StatementKind, TableExpr, TableKind,
 };
 use chalet_base::Result;
 
@@ -130,12 +130,40 @@ pub(super) fn other(kind: &StatementKind) -> Result<Option<Node>> {
             }
             node(format!("Explain {word}"), vec![root(&explain.statement)?])
         }
+        StatementKind::Entity(entity) => entity_node(entity),
         StatementKind::CreateFunction(create) => {
             let children = vec![identifier(&create.name.name), expr_node(&create.body)];
             node(format!("CreateSQLFunctionQuery {}", create.name.name), children)
         }
         _ => return Ok(None),
     }))
+}
+
+fn entity_node(entity: &EntityStatement) -> Node {
+    let verb = match entity.action {
+        EntityAction::Create { .. } => "Create",
+        EntityAction::Alter { .. } => "Alter",
+        EntityAction::Drop { .. } => "Drop",
+    };
+    let what = match entity.kind {
+        EntityKind::Workload => "Workload",
+        EntityKind::Resource => "Resource",
+        EntityKind::NamedCollection => "NamedCollection",
+    };
+    let named =
+        matches!(entity.action, EntityAction::Create { .. }) && entity.kind != EntityKind::NamedCollection;
+    if !named {
+        return leaf(format!("{verb}{what}Query"));
+    }
+    let name = &entity.name.name;
+    let mut children = vec![identifier(name)];
+    if let EntityAction::Create {
+        definition: EntityDefinition::Workload { parent: Some(parent), .. }, ..
+    } = &entity.action
+    {
+        children.push(identifier(&parent.name));
+    }
+    node(format!("{verb}{what}Query {name}"), children)
 }
 
 fn optimized(optimize: &Optimize) -> Node {

@@ -16,10 +16,11 @@ impl Parser<'_> {
             if self.accept_keyword("DATABASE") {
                 return self.alter_database();
             }
-            for word in ["NAMED COLLECTION", "VIEW"] {
-                if self.at_keyword(word) {
-                    return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ALTER {word} is not implemented")));
-                }
+            if self.accept_keyword("NAMED COLLECTION") {
+                return self.alter_named_collection();
+            }
+            if self.at_keyword("VIEW") {
+                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "ALTER VIEW is not implemented")));
             }
             return Err(Fail::Syntax);
         }

@@ -10,8 +10,7 @@ use crate::visit;
 use chalet_base::err;
 
 /// Objects of access control and other things that have no meaning in one process.
-const NOT_IMPLEMENTED: [&str; 7] =
-    ["MASKING POLICY", "HANDLER", "TOKEN", "HYPOTHETICAL", "NAMED COLLECTION", "WORKLOAD", "RESOURCE"];
+const NOT_IMPLEMENTED: [&str; 4] = ["MASKING POLICY", "HANDLER", "TOKEN", "HYPOTHETICAL"];
 
 /// The words before the kind of object.
 struct Head {
@@ -45,6 +44,12 @@ impl Parser<'_> {
         }
         if head.replace == Replace::Must {
             return Err(Fail::Syntax);
+        }
+        if !head.attach
+            && !head.temporary
+            && let Some(kind) = self.entity_kind()
+        {
+            return self.create_entity(kind, head.replace == Replace::OrReplace);
         }
         if self.accept_keyword("MATERIALIZED VIEW") {
             return self.create_view(head, true);

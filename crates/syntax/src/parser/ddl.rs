@@ -60,9 +60,11 @@ impl Parser<'_> {
         if let Some(error) = self.access_denied("DROP") {
             return Err(Fail::Error(error));
         }
-        let access = ["NAMED COLLECTION", "WORKLOAD", "RESOURCE"];
-        if let Some(word) = access.into_iter().find(|word| self.at_keyword(word)) {
-            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "DROP {word} is not implemented")));
+        if action == DropAction::Drop
+            && !temporary
+            && let Some(kind) = self.entity_kind()
+        {
+            return self.drop_entity(kind);
         }
         let kind = match self.object_kind() {
             Some(kind) => kind,

@@ -16,6 +16,7 @@
 //! - `insert`: INSERT with its inline data, DELETE, UPDATE
 //! - `ddl`: DROP, RENAME, OPTIMIZE and other small statements about tables
 //! - `backup`: BACKUP and RESTORE
+//! - `entity`: workloads, resources and named collections
 //! - `access`: what is said to statements about users and their rights
 //! - `refresh`: REFRESH of materialized views
 //! - `show`: SHOW, DESCRIBE, EXPLAIN
@@ -29,6 +30,7 @@ mod columns;
 mod create;
 mod ddl;
 mod dictionary;
+mod entity;
 mod error;
 mod expr;
 mod insert;

@@ -524,6 +524,9 @@ impl Parser<'_> {
     /// An expression, or the map literal `{'a': 1}` that only settings know.
     fn setting_value(&mut self, name: &Ident) -> Parse<Expr> {
         if !self.at(TokenKind::LBrace) || self.peek(1).kind == TokenKind::Word {
+            if self.at(TokenKind::LParen) && !name.name.starts_with("param_") {
+                return Err(self.expect_here("literal or map"));
+            }
             let mut value = self.bare_expr()?;
             // `SET param_user = john` is the text of a query parameter.
             if name.name.starts_with("param_")
@@ -534,7 +537,14 @@ impl Parser<'_> {
             }
             let legal = match &value.kind {
                 ExprKind::Literal(_) | ExprKind::Parameter { .. } => true,
-                ExprKind::Call(call) => call.style != CallStyle::Operator,
+                // A query parameter may be a list, the base of a backup says where it is; of others `disk(type = ...)` is the
+                // one call.
+                ExprKind::Call(call) if name.name.starts_with("param_") || name.name == "base_backup" => {
+                    call.style != CallStyle::Operator
+                }
+                ExprKind::Call(call) => {
+                    call.style == CallStyle::Function && call.name.eq_ignore_ascii_case("disk")
+                }
                 _ => false,
             };
             return if legal { Ok(value) } else { Err(self.expect_here("literal or map")) };

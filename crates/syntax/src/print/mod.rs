@@ -6,11 +6,12 @@
 //! - `text`: identifiers, strings and numbers
 //! - `expr`: expressions
 //! - `query`: SELECT
-//! - `create`, `alter`, `backup`, `statement`: the other statements
+//! - `create`, `alter`, `backup`, `entity`, `statement`: the other statements
 
 mod alter;
 mod backup;
 mod create;
+mod entity;
 mod expr;
 mod query;
 mod statement;

@@ -78,6 +78,7 @@ impl Printer {
             StatementKind::CreateDatabase(database) => self.create_database(database),
             StatementKind::CreateFunction(function) => self.create_function(function),
             StatementKind::CreateDictionary(dictionary) => self.create_dictionary(dictionary),
+            StatementKind::Entity(entity) => self.entity(entity),
             StatementKind::AlterTable(alter) => self.alter_table(alter),
             StatementKind::AlterDatabase { name, comment } => {
                 self.word("ALTER DATABASE ");

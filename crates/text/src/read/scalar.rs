@@ -371,6 +371,16 @@ pub(super) fn json_text<'a>(cur: &mut Cursor<'a>) -> Result<&'a [u8]> {
         return Ok(text);
     }
     let rest = start.rest();
+    if let Some(word) =
+        [&b"true"[..], b"false", b"null"].into_iter().find(|word| rest.first() == word.first())
+    {
+        bail!(
+            CANNOT_PARSE_INPUT_ASSERTION_FAILED,
+            "Cannot parse input: expected '{}' before: '{}'",
+            plain(word),
+            plain(&rest[..rest.len().min(10)])
+        );
+    }
     bail!(
         INCORRECT_DATA,
         "Cannot read JSON field here: '{}'. Unexpected symbol '{}'",

@@ -199,7 +199,7 @@ fn skip_clock(cur: &mut Cursor) {
     let shape = |(i, b): (usize, &u8)| if i % 3 == 2 { *b == b':' } else { b.is_ascii_digit() };
     let (clock, fraction) = clock.split_at(clock.len().min(8));
     let sound = match fraction {
-        [b'.', digits @ ..] => digits.iter().all(u8::is_ascii_digit),
+        [b'.', digits @ ..] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
         other => other.is_empty(),
     };
     if clock.len() == 8 && clock.iter().enumerate().all(shape) && sound {
