@@ -276,10 +276,14 @@ impl Measure<'_> {
             ..ScanRequest::default()
         };
         let mut left = Left::default();
-        for rows in self.table.selected_rows(self.parts.clone(), &request)? {
+        let selected = self.table.selected_rows(self.parts.clone(), &request)?;
+        for (rows, part) in selected.into_iter().zip(&self.parts) {
             left.parts += u64::from(rows > 0);
             left.rows += rows;
-            left.granules += rows.div_ceil(self.granularity as u64);
+            let granularity = self.granularity as u64;
+            let has_tail = rows % granularity == part.info.rows % granularity;
+            left.granules +=
+                if has_tail { self.table.definition().granules(rows) } else { rows.div_ceil(granularity) };
         }
         Ok(left)
     }

@@ -10,6 +10,7 @@ use chalet_base::{Result, err, forks};
 use chalet_engine::{Answer, InsertData, RunOptions};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString, PyTuple};
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,17 +23,32 @@ const TICK: Duration = Duration::from_millis(20);
 
 type Job = JoinHandle<Result<Answer>>;
 
+/// Data of one call. A bytes object never changes, so it is borrowed; what may change is copied.
+enum Piece {
+    Owned(Vec<u8>),
+    Bytes(PyBackedBytes),
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Piece::Owned(bytes) => bytes,
+            Piece::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// Takes the data of an INSERT.
 #[pyclass(frozen, module = "chalet")]
 pub struct StreamingInserter {
-    data: Arc<Pipe<Vec<u8>>>,
+    data: Arc<Pipe<Piece>>,
     /// None when finished or cancelled.
     job: Mutex<Option<Job>>,
     /// A child that was forked has no thread that inserts.
     generation: u32,
 }
 
-impl Stop for Pipe<Vec<u8>> {
+impl Stop for Pipe<Piece> {
     fn stop(&self) {
         self.close();
     }
@@ -63,8 +79,8 @@ impl InsertResult {
 
 /// The other end of the pipe.
 struct Source {
-    data: Arc<Pipe<Vec<u8>>>,
-    piece: std::io::Cursor<Vec<u8>>,
+    data: Arc<Pipe<Piece>>,
+    piece: std::io::Cursor<Piece>,
 }
 
 impl Read for Source {
@@ -89,7 +105,8 @@ impl Read for Source {
 impl StreamingInserter {
     pub fn new(handle: Used, sql: String, options: RunOptions) -> Result<StreamingInserter> {
         let data = Arc::new(Pipe::new(MOST_WAITING));
-        let source = Source { data: data.clone(), piece: std::io::Cursor::default() };
+        let none = std::io::Cursor::new(Piece::Owned(Vec::new()));
+        let source = Source { data: data.clone(), piece: none };
         let ended = data.clone();
         let run = move || {
             let answer = handle.insert(&sql, options, InsertData::Bytes(Box::new(source)), None);
@@ -97,7 +114,7 @@ impl StreamingInserter {
             ended.close();
             answer
         };
-        let stop: Weak<Pipe<Vec<u8>>> = Arc::downgrade(&data);
+        let stop: Weak<Pipe<Piece>> = Arc::downgrade(&data);
         let thread = background::spawn("chalet-insert", stop, run);
         let job =
             thread.map_err(|e| err!(CANNOT_SCHEDULE_TASK, "Cannot start the thread of an insert: {e}"))?;
@@ -121,7 +138,7 @@ fn over() -> PyErr {
 }
 
 /// Waits for the thread, looking for signals meanwhile.
-fn wait(py: Python<'_>, job: Job, data: &Pipe<Vec<u8>>) -> PyResult<Answer> {
+fn wait(py: Python<'_>, job: Job, data: &Pipe<Piece>) -> PyResult<Answer> {
     let watch = Watch::begin(None)?;
     let _inside = watch.enter(py)?;
     let answer = py.detach(|| {
@@ -147,13 +164,13 @@ impl StreamingInserter {
     /// Adds data in the format. A piece may end anywhere, also inside of a row.
     fn append(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let piece = if let Ok(text) = data.cast::<PyString>() {
-            text.to_str()?.as_bytes().to_vec()
+            Piece::Owned(text.to_str()?.as_bytes().to_vec())
         } else if let Ok(bytes) = data.cast::<PyBytes>() {
-            bytes.as_bytes().to_vec()
+            Piece::Bytes(bytes.clone().into())
         } else if let Ok(bytes) = data.cast::<PyByteArray>() {
-            bytes.to_vec()
+            Piece::Owned(bytes.to_vec())
         } else if data.is_instance_of::<PyMemoryView>() {
-            data.call_method0("tobytes")?.cast_into::<PyBytes>()?.as_bytes().to_vec()
+            Piece::Bytes(data.call_method0("tobytes")?.cast_into::<PyBytes>()?.into())
         } else {
             let name = data.get_type().name()?;
             let text = format!("append() expects bytes, bytearray, memoryview, or str, got {name}");
@@ -169,9 +186,9 @@ impl StreamingInserter {
             wait(py, job, &self.data)?;
             return Err(over());
         }
-        let len = piece.len();
+        let len = piece.as_ref().len();
         if len > 0 {
-            let stop: Weak<Pipe<Vec<u8>>> = Arc::downgrade(&self.data);
+            let stop: Weak<Pipe<Piece>> = Arc::downgrade(&self.data);
             let _inside = background::enter(py, stop)?;
             py.detach(|| self.data.put(piece, len));
         }

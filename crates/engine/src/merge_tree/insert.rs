@@ -1,6 +1,7 @@
 //! The rows of an INSERT, sorted and cut into parts as large as the kernel's.
 
 use super::background;
+use super::deduplication;
 use super::key_program::KeyProgram;
 use super::row_rules::TableRule;
 use crate::projections::program::{ProjectionProgram, programs};
@@ -48,7 +49,7 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
     let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
     let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
-    let token = ctx.state.settings.get("insert_deduplication_token").filter(|token| !token.is_empty());
+    let token = deduplication::token(ctx);
     let inner = table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?;
     Ok(Box::new(Sorted {
         inner: if rule.is_some() { inner.of_merged_rows() } else { inner },
@@ -60,7 +61,7 @@ pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn 
         bytes: 0,
         size: PartSize::of(ctx),
         memory: Reservation::new(ctx.control.memory.clone()),
-        is_once: table.definition().dedup_window > 0,
+        is_once: deduplication::is_on(table, ctx),
         token: token.map(|token| hash_bytes(token.as_bytes())),
         rows_hash: 0,
         table: table.clone(),
@@ -84,7 +85,7 @@ struct Sorted {
     /// Is the same INSERT not to be done again?
     is_once: bool,
     token: Option<u64>,
-    /// Of all rows so far, for what has no token.
+    /// Of all rows so far, in the order in which they came, for what has no token.
     rows_hash: u64,
     table: MergeTree,
     ctx: QueryContext,
@@ -104,16 +105,21 @@ impl Sorted {
         Ok(())
     }
 
+    /// Hashes row by row, so that it does not matter how the rows are cut into blocks.
+    fn note_rows(&mut self, block: &Block) {
+        if self.is_once && self.token.is_none() {
+            let columns: Vec<&Column> = block.columns().iter().collect();
+            let rows = group_keys(&columns, block.n_rows());
+            let hashes = (0..block.n_rows()).map(|row| hash_bytes(rows.get(row)));
+            self.rows_hash = hashes.fold(self.rows_hash, combine);
+        }
+    }
+
     fn cut_parts(&mut self) -> Result<()> {
         self.bytes = 0;
         let control = &self.ctx.control;
         let check = || control.check_with_interrupt();
         if let Some(rows) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
-            if self.is_once && self.token.is_none() {
-                let columns: Vec<&Column> = rows.columns().iter().collect();
-                self.rows_hash =
-                    combine(self.rows_hash, hash_bytes(&group_keys(&columns, rows.n_rows()).bytes));
-            }
             let mut partitions = self.keys.partitions(&rows)?;
             check_partitions(partitions.len() as u64, &self.ctx)?;
             let appeared = std::mem::take(&mut self.appeared);
@@ -157,6 +163,7 @@ impl Inserter for Sorted {
     fn write(&mut self, block: Block) -> Result<()> {
         let keys = self.keys.all_keys(&block)?;
         self.note_partitions(&block)?;
+        self.note_rows(&block);
         let position = Position { number: self.part.n_blocks() as u32, ..Position::default() };
         self.bytes += block.memory() as u64;
         self.memory.grow(block.memory() + keys.memory())?;

@@ -131,6 +131,29 @@ fn program<'a>(
     Program::new(&bound.iter().collect::<Vec<_>>(), &layout(&fields), &ctx.functions)
 }
 
+/// The expression of a rule over columns with a wider range: a Date or DateTime that a long interval is added to would wrap around,
+/// and rows that are to stay for a century would be gone at once.
+pub(crate) fn widened(expr: &str, schema: &TableSchema) -> Result<String> {
+    let mut parsed = chalet_syntax::parse_expression(expr)?;
+    let mut wrong = None;
+    chalet_syntax::visit::walk_mut(&mut parsed, &mut |e| {
+        let ast::ExprKind::Identifier(parts) = &e.kind else { return };
+        let [name] = &parts[..] else { return };
+        let Some(column) = schema.index_of(&name.name).map(|at| &schema.columns[at]) else { return };
+        let name = in_backquotes(&column.name);
+        let wide = match column.ty.bare() {
+            DataType::Date => format!("toDate32({name})"),
+            DataType::DateTime(_) => format!("toDateTime64({name}, 0)"),
+            _ => return,
+        };
+        match chalet_syntax::parse_expression(&wide) {
+            Ok(wide) => e.kind = wide.kind,
+            Err(error) => wrong = Some(error),
+        }
+    });
+    wrong.map_or(Ok(parsed.to_string()), Err)
+}
+
 /// Whether a timestamp has passed, as SQL.
 fn has_passed(expr: &str, ty: &DataType, now: u64) -> String {
     match ty.bare() {
@@ -140,6 +163,11 @@ fn has_passed(expr: &str, ty: &DataType, now: u64) -> String {
 }
 
 fn expired(expr: &str, schema: &TableSchema, now: u64, ctx: &QueryContext) -> Result<String> {
+    // Some functions take no wider types.
+    let wide = widened(expr, schema)?;
+    if let Ok((_, bound)) = bind_stored([&*wide], schema, ctx) {
+        return Ok(has_passed(&wide, bound[0].ty(), now));
+    }
     let bound = bind_stored([expr], schema, ctx)?.1.swap_remove(0);
     Ok(has_passed(expr, bound.ty(), now))
 }

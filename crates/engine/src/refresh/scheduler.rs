@@ -68,6 +68,9 @@ static SCHEDULER: PerProcess<Scheduler> = PerProcess::new(|_| Scheduler::default
 
 /// Clocks may be set, and waits are no longer than this.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Refreshes that run at once where there are fewer cores than this: enough that a few slow ones do not keep the others from running.
+/// Those that run together share the workers of the process, as queries do.
+const MIN_CONCURRENT: usize = 16;
 /// How often who waits for a view looks whether it should stop.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -121,11 +124,7 @@ fn settle(shared: *const Shared) {
 
 /// Looks at all views: begins what is due, and sees to it that somebody looks again in time.
 fn look(state: &mut State) {
-    let mut n_running = state.n_running;
-    for known in &mut state.databases {
-        known.begin_what_is_due(&mut n_running);
-    }
-    state.n_running = n_running;
+    begin_what_is_due(state);
     if !state.has_thread && !state.databases.is_empty() {
         state.has_thread = std::thread::Builder::new().name("chalet-refresh".into()).spawn(run).is_ok();
     }
@@ -135,15 +134,29 @@ fn look(state: &mut State) {
 fn run() {
     let mut state = lock();
     while !state.databases.is_empty() {
-        let mut n_running = state.n_running;
-        state.databases.iter_mut().for_each(|known| known.begin_what_is_due(&mut n_running));
-        state.n_running = n_running;
+        begin_what_is_due(&mut state);
         let next = state.databases.iter().filter_map(Known::next).min();
         let wait = next.map_or(LONGEST_WAIT, |next| Duration::from_millis((next - now()).max(1) as u64));
         let waited = SCHEDULER.changed.wait_timeout(state, wait.min(LONGEST_WAIT));
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
     state.has_thread = false;
+}
+
+/// Begins refreshes that are due, as many as may run at once, over all databases: those first whose last one began longest ago, so
+/// that a view that is always due does not keep another one waiting.
+fn begin_what_is_due(state: &mut State) {
+    let mut due: Vec<(Option<Millis>, usize, u64)> = Vec::new();
+    for (at, known) in state.databases.iter_mut().enumerate() {
+        due.extend(known.due().into_iter().map(|(last_begin, id)| (last_begin, at, id)));
+    }
+    due.sort_unstable();
+    for (_, at, id) in due {
+        if state.n_running >= cores::cores().max(MIN_CONCURRENT) {
+            return;
+        }
+        state.n_running += usize::from(state.databases[at].begin(id));
+    }
 }
 
 impl Known {
@@ -171,34 +184,37 @@ impl Known {
         gone.values().for_each(View::cancel);
     }
 
-    fn begin_what_is_due(&mut self, n_running: &mut usize) {
+    /// The views that are to be filled now, each with the time at which its last refresh began.
+    fn due(&mut self) -> Vec<(Option<Millis>, u64)> {
+        let Some(catalog) = self.catalog.upgrade() else { return Vec::new() };
         if self.is_closing {
-            return;
+            return Vec::new();
         }
-        let (Some(catalog), Some(functions)) = (self.catalog.upgrade(), self.functions.upgrade()) else {
-            return;
-        };
         self.read_catalog(&catalog);
         let due = self.views.iter().filter(|(_, view)| self.status(view) == Status::Due);
-        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
-            if *n_running >= cores::cores() {
-                return;
-            }
-            let Some(view) = self.views.get_mut(&id) else { continue };
-            let (cancel, control) = view.begin();
-            let begin = view.last_begin.unwrap_or_default();
-            let database = Database::of_tables(catalog.clone(), functions.clone(), self.shared.clone());
-            let job = Job { database, id, begin, started: Instant::now(), cancel, control };
-            let (fill, shared) = (self.fill, self.shared.clone());
-            let thread = std::thread::Builder::new().name("chalet-refresh-view".into());
-            match thread.spawn(move || work(job, fill, &shared)) {
-                Ok(_) => {
-                    self.n_running += 1;
-                    *n_running += 1;
-                }
-                Err(error) => view.end(Err(error.to_string()), 0),
+        due.map(|(id, view)| (view.last_begin, *id)).collect()
+    }
+
+    /// Begins to fill a view; false where that cannot be.
+    fn begin(&mut self, id: u64) -> bool {
+        let (Some(catalog), Some(functions)) = (self.catalog.upgrade(), self.functions.upgrade()) else {
+            return false;
+        };
+        let Some(view) = self.views.get_mut(&id) else { return false };
+        let (cancel, control) = view.begin();
+        let begin = view.last_begin.unwrap_or_default();
+        let database = Database::of_tables(catalog, functions, self.shared.clone());
+        let job = Job { database, id, begin, started: Instant::now(), cancel, control };
+        let (fill, shared) = (self.fill, self.shared.clone());
+        let thread = std::thread::Builder::new().name("chalet-refresh-view".into());
+        match thread.spawn(move || work(job, fill, &shared)) {
+            Ok(_) => self.n_running += 1,
+            Err(error) => {
+                view.end(Err(error.to_string()), 0);
+                return false;
             }
         }
+        true
     }
 
     fn status(&self, view: &View) -> Status {

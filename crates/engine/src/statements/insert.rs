@@ -8,6 +8,7 @@ use crate::defaults::{complete, with_defaults};
 use crate::formats::FORMATS;
 use crate::insert_data::{GivenRows, InsertData};
 use crate::materialized::{self, Destination};
+use crate::merge_tree::deduplication;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, read_request};
@@ -67,7 +68,8 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
                 }
                 ast::InsertTarget::Function(_) => Cow::Borrowed(&**query),
             };
-            from_bound(&to, columns, bind_query(&query, ctx, &ctx.ids)?, ctx)?
+            let bound = bind_query(&query, ctx, &ctx.ids)?;
+            from_bound(&to, columns, bound, &*deduplication::of_query(&*to.table, &query, ctx)?)?
         }
         (ast::InsertSource::Inline { format, data, .. }, None) => {
             let input = Input::from(data.content.clone());

@@ -125,9 +125,8 @@ fn row_of_table(database: &str, name: &str, entry: &Entry) -> SparseRow {
         row.push(("has_own_data", Value::from(true)));
         // The error of a damaged table comes when it is used.
         if let Ok(state) = of.parts().snapshot() {
-            let granularity = of.definition().granularity.max(1) as u64;
             let count = Value::UInt(state.parts.len() as u64);
-            let marks = state.parts.iter().map(|part| part.info.rows.div_ceil(granularity) + 1).sum();
+            let marks = state.parts.iter().map(|part| of.definition().granules(part.info.rows) + 1).sum();
             let raw = state.parts.iter().map(|part| part.info.raw_bytes).sum();
             row.extend([
                 ("parts", count.clone()),

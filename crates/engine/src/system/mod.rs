@@ -16,6 +16,7 @@ mod lists;
 mod logs;
 mod metrics;
 pub(crate) mod names;
+mod part_details;
 mod parts;
 mod projections;
 mod rows;

@@ -1,6 +1,7 @@
 //! `system.parts`, `system.parts_columns` and `system.detached_parts`: the parts of tables of the MergeTree family.
 
 use super::catalog::all_tables;
+use super::part_details::PartDetails;
 use super::structures::{SparseRow, table};
 use crate::query_context::QueryContext;
 use chalet_base::Result;
@@ -15,7 +16,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) fn parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let mut rows = Vec::new();
     each(ctx, |database, name, of, state| {
-        rows.extend(state.parts.iter().map(|part| row(database, name, of, part)));
+        let details = PartDetails::of(of, ctx).unwrap_or_default();
+        for part in &state.parts {
+            let mut row = row(database, name, of, part);
+            row.extend(details.row(of, part, marks(of, part))?);
+            rows.push(row);
+        }
+        Ok(())
     })?;
     table("parts", rows)
 }
@@ -25,17 +32,21 @@ pub(crate) fn parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let mut rows = Vec::new();
     each(ctx, |database, name, of, state| {
         let schema = of.schema();
+        let details = PartDetails::of(of, ctx).unwrap_or_default();
         for part in &state.parts {
+            let details = details.row(of, part, marks(of, part))?;
             // By their numbers: a part may have a column under an earlier name.
             let current = &of.definition().columns.columns;
             let own = part.columns.columns.iter();
             let own = own.filter(|column| current.iter().any(|known| known.id == column.id));
             for (at, column) in own.enumerate() {
-                let declared = schema.columns.iter().find(|known| known.name == column.name);
+                let name_now = current.iter().find(|known| known.id == column.id).map(|known| &known.name);
+                let declared = schema.columns.iter().find(|known| Some(&known.name) == name_now);
                 let default = declared.and_then(|known| known.default.as_ref());
                 let mut row = row(database, name, of, part);
+                row.extend(details.iter().cloned());
                 row.extend([
-                    ("column", Value::from(&*column.name)),
+                    ("column", Value::from(&**name_now.unwrap_or(&column.name))),
                     ("type", Value::from(column.ty.to_string().as_str())),
                     ("column_position", Value::UInt(at as u64 + 1)),
                     ("default_kind", Value::from(default.map_or("", |(kind, _)| kind.name()))),
@@ -45,6 +56,7 @@ pub(crate) fn parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
                 rows.push(row);
             }
         }
+        Ok(())
     })?;
     table("parts_columns", rows)
 }
@@ -69,6 +81,7 @@ pub(crate) fn detached_parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
                 ("level", Value::UInt(info.level.into())),
             ]
         }));
+        Ok(())
     })?;
     table("detached_parts", rows)
 }
@@ -93,17 +106,21 @@ pub(crate) fn mutations(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
                 ("is_done", Value::from(true)),
             ]
         }));
+        Ok(())
     })?;
     table("mutations", rows)
 }
 
 /// Database, name, handle and parts of each table.
-fn each(ctx: &QueryContext, mut take: impl FnMut(&str, &str, &MergeTree, &State)) -> Result<()> {
+fn each(
+    ctx: &QueryContext,
+    mut take: impl FnMut(&str, &str, &MergeTree, &State) -> Result<()>,
+) -> Result<()> {
     for (database, name, entry) in all_tables(ctx, &[])? {
         let Some(of) = entry.table.as_any().downcast_ref::<MergeTree>() else { continue };
         // The error of a damaged table comes when it is used.
         let Ok(state) = of.parts().snapshot() else { continue };
-        take(&database, &name, of, &state);
+        take(&database, &name, of, &state)?;
     }
     Ok(())
 }
@@ -123,16 +140,19 @@ pub(super) fn kind_of(part: &Part) -> (&'static str, u64) {
     }
 }
 
+fn marks(of: &MergeTree, part: &Part) -> u64 {
+    of.definition().granules(part.info.rows) + 1
+}
+
 pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) -> SparseRow {
     let info = &part.info;
     let (kind, files) = kind_of(part);
-    let marks = info.rows.div_ceil(of.definition().granularity.max(1) as u64) + 1;
     let mut row = vec![
         ("partition", Value::from(&*info.partition.shown)),
         ("name", Value::from(info.name().as_str())),
         ("part_type", Value::from(kind)),
         ("active", Value::from(true)),
-        ("marks", Value::UInt(marks)),
+        ("marks", Value::UInt(marks(of, part))),
         ("rows", Value::UInt(info.rows)),
         ("files", Value::UInt(files)),
         ("bytes_on_disk", Value::UInt(info.bytes)),

@@ -58,6 +58,14 @@ pub trait Defaults: Send + Sync {
 }
 
 impl Definition {
+    /// The granules of so many rows. As in the kernel's compact parts, the last rows have one of their own from half a granule on, and
+    /// belong to the one before otherwise.
+    pub fn granules(&self, rows: u64) -> u64 {
+        let granularity = self.granularity.max(1) as u64;
+        let has_own = rows % granularity >= granularity.div_ceil(2);
+        (rows / granularity + u64::from(has_own)).max(u64::from(rows > 0))
+    }
+
     /// The column of a number, where its default reads others, and those.
     pub(super) fn default_over_others(&self, id: u32) -> Result<Option<(ColumnSchema, Inputs)>> {
         let columns = &self.columns.columns;

@@ -53,6 +53,11 @@ pub(super) fn of_column(part: &Part, block: &Block, columns: &[u32], id: u32) ->
     Some((least.clone(), greatest.clone()))
 }
 
+/// The least and the greatest value of any column in a part in memory.
+pub(super) fn of_any_column(part: &Part, block: &Block, id: u32) -> Option<(Value, Value)> {
+    bounds(part, block, &[id]).pop().map(|(_, least, greatest)| (least, greatest))
+}
+
 fn bounds(part: &Part, block: &Block, columns: &[u32]) -> PartitionBounds {
     let of_column = |&id: &u32| {
         let position = part.columns.position(id)?;

@@ -307,6 +307,16 @@ impl MergeTree {
         partition_bounds::of_column(part, block, &ids, id)
     }
 
+    /// The least and the greatest value of a stored column in a part, where they are known.
+    pub fn column_bounds(&self, part: &Arc<Part>, column: usize) -> Option<(Value, Value)> {
+        let Some(block) = part.resident() else {
+            return self.statistics_of(vec![part.clone()], &[column])?.columns.pop()?.bounds;
+        };
+        let name = &self.definition.schema.columns[column].name;
+        let id = self.definition.columns.columns.iter().find(|known| known.name == *name)?.id;
+        partition_bounds::of_any_column(part, block, id)
+    }
+
     /// A scan of some parts, as all others in the order of the parts.
     pub fn scan_parts(&self, parts: Vec<Arc<Part>>, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         Ok(Arc::new(PartsScan::new(parts, &self.definition, request)?))

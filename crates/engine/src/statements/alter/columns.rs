@@ -122,7 +122,8 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     let (altered, engine) = match &draft.sorting {
         None => (altered, engine),
         Some(sorting) => {
-            let keys = sorting_key::changed(&altered, sorting, &draft.added, &schema, ctx)?;
+            let settings = super::projection_modes::settings_of(&kept.entry, ctx)?;
+            let keys = sorting_key::changed(&altered, sorting, &draft.added, &schema, &settings, ctx)?;
             let engine = sorting_key::engine(&engine, &keys);
             let definition = Definition { keys, ..altered.definition().clone() };
             (MergeTree::of(definition, altered.parts().clone()), engine)

@@ -198,14 +198,27 @@ pub(super) fn copy(
     );
     let (target, source) = (existing(to, ctx)?.0, existing(from, ctx)?.0);
     let (target, source) = (merge_tree(&*target)?, merge_tree(&*source)?);
+    // As a partition of the table that is altered.
+    let altered = if how == Copy::Move { source } else { target };
+    let wanted = wanted_parts(altered, false, partition, ctx)?;
     check_alike(target, source)?;
-    let wanted = wanted_parts(source, false, partition, ctx)?;
     let check = || ctx.control.check_with_interrupt();
     if how != Copy::Attach && Arc::ptr_eq(target.parts(), source.parts()) {
         // It is there already.
         return Ok(());
     }
     let (source_claim, parts) = source.parts().claim_all(|info| wanted.has(info), &check)?;
+    let shown = match partition {
+        ast::Partition::All => String::new(),
+        ast::Partition::Id(expr) | ast::Partition::Value(expr) => expr.to_string(),
+    };
+    let takes_none = ctx.state.settings.flag("allow_replace_partition_from_empty_source") == Some(true);
+    ensure!(
+        how != Copy::Replace || !parts.is_empty() || takes_none,
+        BAD_ARGUMENTS,
+        "The source table has no parts in partition {shown}: refusing `REPLACE PARTITION` because it would silently drop the \
+         destination partition's data. Set `allow_replace_partition_from_empty_source = 1` to replace it with nothing"
+    );
     let mut change = Change::default();
     for part in &parts {
         change.added.extend(copied(target, source, part, ctx)?);
@@ -283,7 +296,12 @@ pub(super) fn move_to_disk(
     let (table, _) = existing(name, ctx)?;
     let wanted = wanted(merge_tree(&*table)?, partition, ctx)?;
     let (what, target) = (if volume { "volume" } else { "disk" }, String::from_utf8_lossy(target));
-    ensure!(target == "default", UNKNOWN_DISK, "No such {what} `{target}` in storage policy `default`");
+    ensure!(
+        target == "default" || volume,
+        UNKNOWN_DISK,
+        "No such {what} `{target}` in storage policy `default`"
+    );
+    ensure!(target == "default", UNKNOWN_VOLUME, "No such {what} `{target}` in storage policy `default`");
     let shown = if let Wanted::Partition(id) = &wanted { id } else { "all" };
     bail!(UNKNOWN_DISK, "All parts of partition '{shown}' are already on {what} '{target}'")
 }

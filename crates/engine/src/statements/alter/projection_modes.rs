@@ -23,7 +23,8 @@ pub(super) fn check_merging(table: &MergeTree, entry: &Entry, ctx: &QueryContext
     Ok(())
 }
 
-fn settings_of(entry: &Entry, ctx: &QueryContext) -> Result<MergeTreeSettings> {
+/// What a table was given in SETTINGS.
+pub(super) fn settings_of(entry: &Entry, ctx: &QueryContext) -> Result<MergeTreeSettings> {
     let parsed = chalet_syntax::parse_printed(&entry.create_sql(None, "t"))?;
     let Some(ast::StatementKind::CreateTable(create)) = parsed.into_iter().next().map(|s| s.kind) else {
         bail!(LOGICAL_ERROR, "The definition of a table makes no table: {}", entry.definition)

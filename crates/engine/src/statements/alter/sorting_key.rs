@@ -1,7 +1,7 @@
 //! ALTER TABLE ... MODIFY ORDER BY: rows stay where they are, so that only columns that are new may be added to the key.
 
 use crate::query_context::QueryContext;
-use crate::statements::create::{check_sorting, sorting_key};
+use crate::statements::create::{MergeTreeSettings, check_keys, sorting_key};
 use crate::stored_columns::bind_stored;
 use chalet_base::{Result, ensure};
 use chalet_storage::TableSchema;
@@ -14,6 +14,7 @@ pub(super) fn changed(
     sorting: &[SortingKey],
     added: &[Arc<str>],
     schema: &TableSchema,
+    settings: &MergeTreeSettings,
     ctx: &QueryContext,
 ) -> Result<TableKeys> {
     let before = &table.definition().keys;
@@ -53,7 +54,7 @@ pub(super) fn changed(
         "The sorting key can only be extended with new columns, or lose its last ones"
     );
     let keys = TableKeys { sorting: sorting.to_vec(), ..before.clone() };
-    check_sorting(&keys, schema, ctx)?;
+    check_keys(&keys, settings, schema, ctx)?;
     Ok(keys)
 }
 

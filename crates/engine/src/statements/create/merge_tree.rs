@@ -72,7 +72,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         bail!(BAD_ARGUMENTS, "Cannot create table because index {} uses a reserved index name", index.name);
     }
     schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
-    check(&keys, &settings, &schema, new.ctx)?;
+    check_keys(&keys, &settings, &schema, new.ctx)?;
     if let Some(sample_by) = &written.sample_by {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
     }
@@ -222,7 +222,8 @@ pub(crate) fn sorting_keys(items: &[ast::OrderItem]) -> Vec<SortingKey> {
 }
 
 /// Fails for what is no key.
-fn check(
+/// Fails where the keys are none for a table with these settings.
+pub(crate) fn check_keys(
     keys: &TableKeys,
     settings: &MergeTreeSettings,
     schema: &TableSchema,
@@ -250,11 +251,6 @@ fn check(
         keys.partition
     );
     Ok(())
-}
-
-/// Fails where the sorting key is none, whatever the settings of the table allow.
-pub(crate) fn check_sorting(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    check(keys, &MergeTreeSettings::of(&[], ctx)?, schema, ctx)
 }
 
 fn check_expression(

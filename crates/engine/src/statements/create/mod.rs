@@ -50,7 +50,7 @@ pub(crate) use self::function::function;
 pub(crate) use self::materialized::{
     MATERIALIZED_VIEW, inner_of, modify_comment, modify_query, modify_refresh,
 };
-pub(crate) use self::merge_tree::{check_sorting, sorting_key, sorting_keys};
+pub(crate) use self::merge_tree::{check_keys, sorting_key, sorting_keys};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
 pub(crate) use self::table::table;
