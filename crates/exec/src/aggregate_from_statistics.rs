@@ -45,9 +45,7 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
         let place = match (what, &call.args[..]) {
             (OfAllRows::Count, []) => 0,
             (OfAllRows::Count, [Expr::Column(..) | Expr::Literal(_)]) => 0,
-            (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)])
-                if orders_plainly(ty.bare()) =>
-            {
+            (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)]) if orders_plainly(ty.bare()) => {
                 let column = scan.columns.iter().position(|(_, field)| Some(field.id) == of_scan(*id))?;
                 columns.iter().position(|c| *c == column).unwrap_or_else(|| {
                     columns.push(column);

@@ -3,8 +3,8 @@
 
 use super::bitmaps::{bitmap_argument, bitmap_type, bitmaps, push_numbers};
 use crate::bitmap::{Bitmap, Element};
-use crate::floyd_rivest::select_first;
 use crate::floats::Unsigned;
+use crate::floyd_rivest::select_first;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Column, Data, List, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;

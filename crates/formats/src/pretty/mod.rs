@@ -11,9 +11,9 @@ use crate::output::{BlockWriter, OutputFormat, Sink, WriteRequest};
 use chalet_base::Result;
 use grid::Shape;
 
+pub use chalet_text::width::width;
 pub use names::shown_name;
 pub use value::{BOLD, Colours, ValueTexts, put_tip};
-pub use chalet_text::width::width;
 
 struct Pretty {
     shape: Shape,

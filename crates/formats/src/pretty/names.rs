@@ -1,7 +1,7 @@
 //! Names of columns as tables show them: long ones that are no plain identifiers lose their middle.
 
-use chalet_text::width::{cut, width};
 use crate::FormatSettings;
+use chalet_text::width::{cut, width};
 
 /// The name, at most as wide as the settings want it.
 pub fn shown_name(name: &str, settings: &FormatSettings) -> String {

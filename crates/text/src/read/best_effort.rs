@@ -135,7 +135,10 @@ pub fn timestamp(cur: &mut Cursor, time: &LocalTime, options: Options) -> Result
                     return Err(unexpected("point symbol"));
                 }
                 if parts.has_fraction {
-                    return Err(err!(CANNOT_PARSE_DATETIME, "Cannot read DateTime: duplicate fractional part"));
+                    return Err(err!(
+                        CANNOT_PARSE_DATETIME,
+                        "Cannot read DateTime: duplicate fractional part"
+                    ));
                 }
                 cur.advance(1);
                 parts.fraction = fraction_of(cur, options.scale.unwrap_or(0));
