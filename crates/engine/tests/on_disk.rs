@@ -147,8 +147,8 @@ fn workloads_and_collections_survive() {
     run(&db, "CREATE NAMED COLLECTION c AS b = 'it''s', a = 1 NOT OVERRIDABLE");
     run(&db, "CREATE NAMED COLLECTION gone AS a = 1");
     run(&db, "DROP NAMED COLLECTION gone");
-    let listed = "SELECT create_query FROM system.workloads UNION ALL SELECT create_query FROM system.resources \
-                  UNION ALL SELECT create_query FROM system.named_collections";
+    let listed = "SELECT * FROM (SELECT create_query FROM system.workloads UNION ALL SELECT create_query FROM system.resources \
+                  UNION ALL SELECT create_query FROM system.named_collections) ORDER BY 1";
     let before = run(&db, listed);
     assert!(before.contains("CREATE WORKLOAD part IN `all of it` SETTINGS weight = 2"), "{before}");
     drop(db);

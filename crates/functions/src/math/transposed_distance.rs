@@ -84,6 +84,12 @@ impl ScalarFunction for &'static TransposedDistance {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         let name = self.record.name;
+        ensure!(
+            args.len() >= 2,
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
+            "Function {name} requires at least 2 arguments, got {}",
+            args.len()
+        );
         let Some(&DataType::QBit(ty)) = args.first().map(|arg| &arg.ty) else {
             bail!(ILLEGAL_TYPE_OF_ARGUMENT, "First argument of function {name} must be a QBit");
         };

@@ -78,10 +78,8 @@ impl Parser<'_> {
 
     fn collection_key(&mut self) -> Parse<CollectionKey> {
         let setting = self.key_and_literal()?;
-        let overridable = match self.accept_any_keyword(&["NOT OVERRIDABLE", "OVERRIDABLE"]) {
-            Some(index) => Some(index == 1),
-            None => None,
-        };
+        let words = ["NOT OVERRIDABLE", "OVERRIDABLE"];
+        let overridable = self.accept_any_keyword(&words).map(|index| index == 1);
         Ok(CollectionKey { setting, overridable })
     }
 
