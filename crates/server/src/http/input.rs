@@ -82,6 +82,9 @@ impl Input {
                 Err(e) if since.is_none() && is_timeout(&e) => return Ok(None),
                 Err(e) => return Err(e),
             }
+            if self.window.first().is_some_and(|&byte| begins_no_head(byte)) {
+                return Err(io::Error::new(ErrorKind::InvalidData, "this is no HTTP"));
+            }
         };
         let request = Request::parse(&self.window[..end])?;
         self.at = end;
@@ -268,6 +271,12 @@ impl Read for Body {
 
 pub fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
+/// Is it the first byte of another protocol, of a TLS handshake or the native Hello? Whoever sent it waits for an answer and will send no
+/// end of a head.
+fn begins_no_head(byte: u8) -> bool {
+    byte.is_ascii_control() && !matches!(byte, b'\r' | b'\n')
 }
 
 /// Where the empty line ends.
