@@ -23,7 +23,7 @@ UPDATE t SET a = 1 WHERE b = 2
 UPDATE t SET a = a + 1, b = 'x' WHERE c IN (SELECT 1)
 SET a = 1
 SET a = 1, b = 'x', c = 1.5
-SET a = [1, 2]
+SET a = {'b': 1}
 SET max_threads = DEFAULT
 SET param_x = 'y'
 USE db
