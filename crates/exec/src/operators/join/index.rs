@@ -41,12 +41,16 @@ pub enum Rows {
 }
 
 /// Rows that lie side by side in an order.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Span {
     pub start: u32,
     pub len: u32,
-    /// The first of them.
+    /// The first of them, [`NO_ROW`] where there is none.
     pub first: u32,
+}
+
+impl Span {
+    pub const NONE: Span = Span { start: 0, len: 0, first: NO_ROW };
 }
 
 /// Rows that are looked up between two questions whether to stop.
@@ -233,7 +237,8 @@ impl KeyIndex {
                     };
                 }
             }
-            _ => spans.fill(Span::default()),
+            // There are no rows.
+            _ => spans.fill(Span::NONE),
         }
     }
 

@@ -40,7 +40,7 @@ impl Pairs {
         let order = index.order();
         let least = u32::from(keeps_left);
         let mut row = start;
-        let mut spans = [Span::default(); BATCH];
+        let mut spans = [Span::NONE; BATCH];
         while row < groups.len() && self.left.len() < enough.max(1) {
             let batch = &groups[row..groups.len().min(row + BATCH)];
             index.spans(batch, &mut spans[..batch.len()]);
