@@ -20,6 +20,7 @@
 //! - [`star`]: `*`, `COLUMNS` and what follows them
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
+//! - [`fill`]: other columns in the rows that WITH FILL makes
 //! - [`names`]: the names of result columns
 //! - [`parameter_value`]: texts of query parameters as values
 //! - [`parameter_name`]: query parameters in names of columns
@@ -37,6 +38,7 @@ mod clauses;
 mod correlated;
 pub mod environment;
 mod expression;
+mod fill;
 mod from;
 mod grouping;
 mod in_operator;

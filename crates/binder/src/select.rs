@@ -740,7 +740,7 @@ impl<'b> SelectBinder<'b> {
         }
         let sorted: Vec<ColumnId> = columns.iter().map(|column| column.0).collect();
         let plan = Plan::Fill(Fill { input: Box::new(plan), columns, interpolate });
-        Ok(with_copies(plan, known, &sorted))
+        Ok(crate::fill::with_copies(plan, known, &sorted))
     }
 
     /// A value of INTERPOLATE. Names of the result are its columns there, those with a constant value too.
@@ -786,18 +786,4 @@ pub(crate) fn check_comparable(keys: &[SortKey]) -> Result<()> {
         );
         Ok(())
     })
-}
-
-/// Columns that have the expression of a sorted one have its values in the rows that WITH FILL makes, too.
-fn with_copies(plan: Plan, known: &[(Field, Expr)], sorted: &[ColumnId]) -> Plan {
-    let source = |field: &Field, expr: &Expr| {
-        let same = known.iter().find(|(other, e)| sorted.contains(&other.id) && e == expr && !e.is_literal());
-        same.map_or(field.id, |(other, _)| other.id)
-    };
-    if known.iter().all(|(field, expr)| source(field, expr) == field.id) {
-        return plan;
-    }
-    let column =
-        |(field, expr): &(Field, Expr)| (field.clone(), Expr::Column(source(field, expr), field.ty.clone()));
-    Plan::Project(Project { input: Box::new(plan), exprs: known.iter().map(column).collect() })
 }

@@ -105,10 +105,12 @@ impl RowTable {
                 None => filled(&mut lengths.iter().map(|len| len * SLOTS_PER_KEY + LEAST_SLOTS))?
                     .ok_or_else(|| err!(LOGICAL_ERROR, "A partition has more keys than rows"))?,
             };
-        let group_rows = match () {
-            () if parts.iter().all(|part| part.groups.is_empty()) => unique_rows(parts, &slots, team)?,
-            () if in_lists => lists(parts, &rows, &lengths, &slots, team)?,
-            () => packed_rows(parts, &rows, &slots, team)?,
+        let group_rows = if parts.iter().all(|part| part.groups.is_empty()) {
+            unique_rows(parts, &slots, team)?
+        } else if in_lists {
+            lists(parts, &rows, &lengths, &slots, team)?
+        } else {
+            packed_rows(parts, &rows, &slots, team)?
         };
         drop(rows);
         let bounds = slots.bounds().to_vec();
