@@ -3,7 +3,7 @@
 //! writes what it holds to disk as a sorted run, and whoever reads the result merges the runs.
 
 use super::bucket_sort::{self, Buckets};
-use super::key_prefix::place;
+use super::key_prefix::{Entry, place};
 use super::sort_buffer::{SortBuffer, block_rows};
 use super::sorted_scan;
 use super::top_k_threshold::TopKThreshold;
@@ -11,11 +11,10 @@ use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::expression::Program;
 use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
-use crate::spill::input_order::RowNumbers;
 use crate::spill::merge_scan::MergeScan;
-use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged};
+use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged, numbers_column};
 use crate::spill::{Purpose, Threshold};
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::{Block, Column, StringBuilder, Vector, bits};
 use chalet_memory::Reservation;
@@ -88,7 +87,7 @@ impl Sink for Sort {
             n_group: self.n_group,
             runs: None,
             n_spilled: 0,
-            numbers: RowNumbers::default(),
+            positions: Vec::new(),
             spill_threshold: Threshold::new(ctx.settings.external_sort, ctx),
             control: ctx.control.clone(),
         }))
@@ -140,9 +139,10 @@ pub(super) fn held(
     if workers.iter().any(|worker| worker.runs.is_some()) {
         let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
         let mut runs = Vec::new();
-        for worker in &mut workers {
-            worker.spill()?;
-            runs.extend(worker.runs.take().map(RunWriter::into_runs).into_iter().flatten());
+        workers.iter_mut().try_for_each(Worker::spill)?;
+        let ranks = ranks(&workers.iter().map(|worker| &worker.positions[..]).collect::<Vec<_>>());
+        for (worker, ranks) in workers.iter_mut().zip(ranks) {
+            runs.extend(worker.runs.take().into_iter().flat_map(|runs| runs.into_ranked_runs(ranks.clone())));
         }
         return merged(runs, Purpose::Sort, sizes, range, ctx).map(Held::OnDisk);
     }
@@ -170,8 +170,8 @@ struct Worker {
     /// Rows that were written to disk, and how many.
     runs: Option<RunWriter>,
     n_spilled: usize,
-    /// Numbers these rows by their place in the input.
-    numbers: RowNumbers,
+    /// By number that rows on disk have: where in the input they come from.
+    positions: Vec<Position>,
     spill_threshold: Threshold,
     control: Arc<QueryControl>,
 }
@@ -292,12 +292,7 @@ impl Worker {
         self.n_spilled += rows.n_rows();
         let check = || self.control.check_with_interrupt();
         let entries = rows.order(self.limit.unwrap_or(usize::MAX), &check)?;
-        let first_numbers: Vec<u128> = (0..rows.n_blocks() as u32)
-            .map(|number| {
-                let (position, block, _) = rows.block(number);
-                self.numbers.at(*position).take(block.n_rows())
-            })
-            .collect();
+        let numbers = number_positions(&rows, &mut self.positions)?;
         let blocks = rows.blocks();
         runs.begin();
         for some in entries.chunks(runs.sizes().rows(rows.memory(), rows.n_rows())) {
@@ -308,12 +303,9 @@ impl Worker {
                 some.iter().for_each(|&entry| normalized.push(rows.key(entry)));
                 out.push(Column::Flat(normalized.finish().into()));
             }
-            // Equal rows of different runs keep their order too. Halves, because these are close to each other.
-            let half = |shift: u32| -> Vec<u64> {
-                let number = |(block, row): (u32, u32)| first_numbers[block as usize] + u128::from(row);
-                some.iter().map(|&entry| (number(place(entry)) >> shift) as u64).collect()
-            };
-            out.extend([half(64), half(0)].map(|half| Column::Flat(half.into())));
+            // Equal rows of different runs keep their order too.
+            let number = |&entry: &Entry| numbers[place(entry).0 as usize];
+            out.push(numbers_column(some.iter().map(number), self.positions.len()));
             runs.write(&Block::new(out, some.len()))?;
         }
         self.runs = Some(runs);
@@ -357,8 +349,38 @@ impl Worker {
     }
 }
 
+/// Numbers the positions of rows that go to disk; by block, the number of its position. Those of one number are in one run, in
+/// their order.
+fn number_positions(rows: &SortBuffer, positions: &mut Vec<Position>) -> Result<Vec<u32>> {
+    let first = positions.len();
+    let number = |block: u32| {
+        let (position, ..) = rows.block(block);
+        if positions.len() == first || positions.last() != Some(position) {
+            positions.push(*position);
+        }
+        u32::try_from(positions.len() - 1)
+            .map_err(|_| err!(TOO_MANY_ROWS, "ORDER BY has too many blocks of rows"))
+    };
+    (0..rows.n_blocks() as u32).map(number).collect()
+}
+
+/// By worker and number: where the rows at a position stand among those of all workers' positions.
+fn ranks(positions: &[&[Position]]) -> Vec<Arc<[u32]>> {
+    let of_worker = |(worker, positions): (usize, &&[Position])| {
+        let numbered = positions.iter().enumerate().map(move |(number, &position)| (position, worker, number));
+        numbered.collect::<Vec<_>>()
+    };
+    let mut all: Vec<(Position, usize, usize)> = positions.iter().enumerate().flat_map(of_worker).collect();
+    all.sort_unstable();
+    let mut ranks: Vec<Vec<u32>> = positions.iter().map(|positions| vec![0; positions.len()]).collect();
+    for (rank, (_, worker, number)) in all.into_iter().enumerate() {
+        ranks[worker][number] = rank as u32;
+    }
+    ranks.into_iter().map(Arc::from).collect()
+}
+
 /// The keys of rows on disk: columns, or else a column of the keys' bytes behind the `n_columns` columns of the rows; and then the
-/// rows' places in the input, in two columns.
+/// numbers of the rows' positions in the input.
 fn run_keys(
     columns: Option<&[usize]>,
     orders: &[Order],
@@ -370,9 +392,9 @@ fn run_keys(
         Some(columns) => (columns.iter().copied().zip(orders.iter().copied()).collect(), n_columns),
         None => (vec![(n_columns, exact)], n_columns + 1),
     };
-    keys.extend([(n_columns, exact), (n_columns + 1, exact)]);
-    let (n_own, n_group) = if columns.is_some() { (2, n_group) } else { (3, None) };
-    RunKeys { columns: keys, n_own, n_group }
+    keys.push((n_columns, exact));
+    let (n_own, n_group) = if columns.is_some() { (1, n_group) } else { (2, None) };
+    RunKeys { columns: keys, n_own, n_group, is_ranked: true }
 }
 
 /// Lets go of memory that only dropped rows used.

@@ -96,7 +96,8 @@ impl InputOrder {
             Some(writer) => writer,
             None => {
                 let order = Order { nullable: false, ..Order::ASCENDING };
-                let keys = RunKeys { columns: vec![(columns.len() - 1, order)], n_own: 1, n_group: None };
+                let columns = vec![(columns.len() - 1, order)];
+                let keys = RunKeys { columns, n_own: 1, n_group: None, is_ranked: false };
                 let sizes = RunSizes::new(&self.threshold);
                 self.writer.insert(RunWriter::new(self.purpose, sizes, Arc::new(keys), &self.control)?)
             }

@@ -7,7 +7,7 @@ use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::key_prefix::{Entry, KeySpread, entry, place};
 use crate::operators::sort_buffer::Keys;
-use chalet_base::{Result, bisect, events};
+use chalet_base::{Result, bisect, err, events};
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
 use chalet_columns::raw::{read_block, write_block};
@@ -21,16 +21,21 @@ pub struct Run {
     file: Arc<TempFile>,
     pub(super) pieces: Arc<[Piece]>,
     keys: Arc<RunKeys>,
+    /// By number in the last column: what takes its place when rows are read.
+    ranks: Option<Arc<[u32]>>,
 }
 
 /// What the keys of rows are made of.
 pub struct RunKeys {
-    /// Columns of the blocks, by position. No two rows are equal in all of them.
+    /// Columns of the blocks, by position. Rows of several runs are not equal in all of them.
     pub columns: Vec<(usize, Order)>,
     /// So many last columns of the blocks are for the keys alone: rows come out without them.
     pub n_own: usize,
     /// Rows that are equal in so many first columns of the key belong together: one task of the merge puts them out.
     pub n_group: Option<usize>,
+    /// Is the last column, which is the last of the key too, one of numbers that get their ranks when all are known? See
+    /// [`RunWriter::into_ranked_runs`].
+    pub is_ranked: bool,
 }
 
 impl RunKeys {
@@ -41,9 +46,15 @@ impl RunKeys {
         sort_keys(&columns, block.n_rows())
     }
 
-    /// Where a merge may be cut: before this key, the beginning of that of the first row of a block.
+    /// Where a merge may be cut: before this key, the beginning of that of the first row of a block. A rank is not known yet.
     fn cut(&self, block: &Block) -> Vec<u8> {
-        self.of(&block.slice(0, 1), self.n_group.unwrap_or(self.columns.len())).bytes
+        let known = self.columns.len() - usize::from(self.is_ranked);
+        self.of(&block.slice(0, 1), self.n_group.unwrap_or(known)).bytes
+    }
+
+    /// Does the cut go on with the rank of the first row?
+    fn cut_has_rank(&self) -> bool {
+        self.is_ranked && self.n_group.is_none()
     }
 
     /// The rows without the columns that are the keys' own.
@@ -60,6 +71,8 @@ pub(super) struct Piece {
     place: Place,
     /// Where merges may be cut: the beginning of the key of the first row.
     pub(super) cut: Vec<u8>,
+    /// The number of the first row, where the cut goes on with its rank.
+    first_number: u32,
     pub(super) n_rows: usize,
 }
 
@@ -133,7 +146,8 @@ impl RunWriter {
         self.bytes.clear();
         write_block(block, &mut self.bytes);
         let place = self.file.write(&self.bytes)?;
-        let piece = Piece { place, cut: self.keys.cut(block), n_rows: block.n_rows() };
+        let first_number = if self.keys.cut_has_rank() { first_number(block)? } else { 0 };
+        let piece = Piece { place, cut: self.keys.cut(block), first_number, n_rows: block.n_rows() };
         match self.runs.last_mut() {
             Some(run) => run.push(piece),
             None => self.runs.push(vec![piece]),
@@ -146,13 +160,61 @@ impl RunWriter {
         self.sizes
     }
 
-    /// All runs, for reading.
+    /// All runs, for reading. Numbers in the last column are ranks themselves.
     pub fn into_runs(self) -> Vec<Run> {
-        let file = Arc::new(self.file);
-        let runs = self.runs.into_iter().filter(|pieces| !pieces.is_empty());
-        let keys = self.keys;
-        runs.map(|pieces| Run { file: file.clone(), pieces: pieces.into(), keys: keys.clone() }).collect()
+        self.with_ranks(None)
     }
+
+    /// All runs, for reading, where the rows with a number in the last column have the rank at its place in `ranks`.
+    pub fn into_ranked_runs(self, ranks: Arc<[u32]>) -> Vec<Run> {
+        self.with_ranks(Some(ranks))
+    }
+
+    fn with_ranks(self, ranks: Option<Arc<[u32]>>) -> Vec<Run> {
+        let (file, keys) = (Arc::new(self.file), self.keys);
+        let runs = self.runs.into_iter().filter(|pieces| !pieces.is_empty());
+        let run = |mut pieces: Vec<Piece>| {
+            if keys.cut_has_rank() {
+                for piece in &mut pieces {
+                    let number = piece.first_number;
+                    let rank = ranks.as_ref().map_or(number, |ranks| ranks[number as usize]);
+                    piece.cut.extend(rank_key(rank));
+                }
+            }
+            Run { file: file.clone(), pieces: pieces.into(), keys: keys.clone(), ranks: ranks.clone() }
+        };
+        runs.map(run).collect()
+    }
+}
+
+/// A column of numbers below `end`, which are ranked later: no wider than it has to be.
+pub fn numbers_column(numbers: impl Iterator<Item = u32>, end: usize) -> Column {
+    if end <= 1 << 16 {
+        Column::Flat(numbers.map(|number| number as u16).collect::<Vec<u16>>().into())
+    } else {
+        Column::Flat(numbers.collect::<Vec<u32>>().into())
+    }
+}
+
+/// The numbers in the last column of a block.
+fn numbers_of(block: &Block) -> Result<Vec<u32>> {
+    let numbers = block.columns().last().map(Column::flat);
+    let numbers = numbers.ok_or_else(|| err!(LOGICAL_ERROR, "Rows on disk have no numbers"))?;
+    match numbers.values::<u16>() {
+        Ok(numbers) => Ok(numbers.iter().map(|&number| u32::from(number)).collect()),
+        Err(_) => Ok(numbers.values::<u32>()?.to_vec()),
+    }
+}
+
+/// The number of the first row of a block that has rows.
+fn first_number(block: &Block) -> Result<u32> {
+    Ok(numbers_of(&block.slice(0, 1))?[0])
+}
+
+/// How a rank stands in a key.
+fn rank_key(rank: u32) -> Vec<u8> {
+    let order = Order { nullable: false, ..Order::ASCENDING };
+    sort_keys(&[(&Column::Flat(vec![rank].into()), order)], 1).bytes
 }
 
 /// A run that is being read.
@@ -392,7 +454,15 @@ impl Cursor {
             return Ok(None);
         };
         self.next_piece += 1;
-        let block = read_block(&mut &self.run.file.read(place)?[..])?;
+        let mut block = read_block(&mut &self.run.file.read(place)?[..])?;
+        if let Some(ranks) = &self.run.ranks {
+            let (n_rows, mut numbers) = (block.n_rows(), numbers_of(&block)?);
+            numbers.iter_mut().for_each(|number| *number = ranks[*number as usize]);
+            let mut columns = block.into_columns();
+            columns.pop();
+            columns.push(Column::Flat(numbers.into()));
+            block = Block::new(columns, n_rows);
+        }
         let keys = &self.run.keys;
         let of_rows = keys.of(&block, keys.columns.len());
         self.spread = KeySpread::default();
