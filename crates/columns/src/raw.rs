@@ -33,6 +33,18 @@ pub fn read_block(bytes: &mut &[u8]) -> Result<Block> {
     Ok(Block::new(columns, n_rows))
 }
 
+/// Are all columns integers, whose bytes are packed as they are written?
+pub fn is_packed(block: &Block) -> bool {
+    use Data::{I16, I32, I64, I128, U16, U32, U64, U128};
+    block.columns().iter().all(|column| match column {
+        Column::Flat(vector) => {
+            matches!(vector.data, U16(_) | U32(_) | U64(_) | U128(_) | I16(_) | I32(_) | I64(_) | I128(_))
+        }
+        Column::Const { .. } => true,
+        Column::Dict { .. } => false,
+    })
+}
+
 fn write_column(column: &Column, out: &mut Vec<u8>) {
     match column {
         // A part of a block may have a dictionary that is larger than the part.

@@ -57,55 +57,58 @@ impl Buckets {
     pub fn new(rows: HeldRows, range: &Range<usize>, unread: &[usize], ctx: &ExecContext) -> Result<Buckets> {
         let HeldRows { buffer, mut memory } = rows;
         let packing = buffer.packing();
-        let n_rows = buffer.n_rows();
-        let n_buckets = (n_rows / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
-        let splitters = sample(&buffer, &packing, n_buckets);
         let pays = packing.is_wide()
             && switches::is_on(Switch::WideSorts)
             && rows_a_prefix(&buffer, &packing) >= LEAST_ROWS_A_PREFIX;
         let is_wide = pays && {
             let mut rests = Reservation::new(ctx.control.memory.clone());
-            let is_granted = rests.grow(n_rows * BYTES_A_WIDE_ROW).is_ok();
+            let is_granted = rests.grow(buffer.n_rows() * BYTES_A_WIDE_ROW).is_ok();
             memory.push(rests);
             is_granted
         };
         if is_wide {
             events::count(Event::WideSorts);
         }
-        let n_gathered = range.end.min(n_rows).saturating_sub(range.start);
-        let is_clustered = switches::is_on(Switch::ClusteredSorts)
-            && n_buckets >= LEAST_CLUSTERED_BUCKETS
-            && n_gathered > n_rows / 2
-            && n_rows >= LEAST_CLUSTER * n_buckets * buffer.n_blocks()
-            && unread.len() < buffer.block(0).1.columns().len();
-        let n_parts = if splitters.is_empty() { 1 } else { ctx.settings.max_threads * PARTS_A_WORKER };
-        let ranges = parts(&buffer, n_parts);
-        let unread: Arc<[usize]> = unread.into();
-        let firsts = ranges.iter().map(|blocks| blocks.start as u32);
-        let inputs = firsts.zip(buffer.split(&ranges).into_iter().map(Mutex::new)).collect();
-        let distribution = Arc::new(Distribution {
-            inputs,
-            packing: packing.clone(),
-            splitters,
-            is_wide,
-            is_clustered,
-            unread: unread.clone(),
-        });
-        let (n_parts, n_buckets) = (distribution.inputs.len(), distribution.splitters.len() + 1);
-        let distributed = collect_all(n_parts, ctx, move |number| Ok(distribution.part(number)))?;
+        let n_parts = ctx.settings.max_threads * PARTS_A_WORKER;
+        let distribution = Arc::new(Distribution::new(buffer, packing, n_parts, range, unread, is_wide));
+        let job = distribution.clone();
+        let distributed = collect_all(job.inputs.len(), ctx, move |number| Ok(job.part(number)))?;
+        Ok(Buckets::of(&distribution, distributed, memory, ctx.control.clone()))
+    }
+
+    /// Distributes the rows of one worker, which are to be gathered all by it.
+    pub fn alone(buffer: SortBuffer, control: &Arc<QueryControl>) -> Result<Buckets> {
+        let packing = buffer.packing();
+        let distribution = Distribution::new(buffer, packing, PARTS_A_WORKER, &(0..usize::MAX), &[], false);
+        let part = |number| {
+            control.check_with_interrupt()?;
+            Ok(distribution.part(number))
+        };
+        let distributed = (0..distribution.inputs.len()).map(part).collect::<Result<_>>()?;
+        Ok(Buckets::of(&distribution, distributed, Vec::new(), control.clone()))
+    }
+
+    fn of(
+        distribution: &Distribution,
+        distributed: Vec<(SortBuffer, Part)>,
+        memory: Vec<Reservation>,
+        control: Arc<QueryControl>,
+    ) -> Buckets {
         let mut buffer = SortBuffer::default();
-        let mut parts = Vec::with_capacity(n_parts);
+        let mut parts = Vec::with_capacity(distributed.len());
         for (blocks, part) in distributed {
             buffer.append(blocks);
             parts.push(part);
         }
         let mut starts = vec![0];
-        for bucket in 0..n_buckets {
+        for bucket in 0..distribution.splitters.n_buckets() {
             starts.push(
                 starts[bucket] + parts.iter().map(|part: &Part| part.bucket(bucket).len()).sum::<usize>(),
             );
         }
-        Ok(Buckets { buffer, memory, packing, parts, starts, unread, is_wide, control: ctx.control.clone() })
+        let Distribution { packing, unread, is_wide, .. } = distribution;
+        let (packing, unread, is_wide) = (packing.clone(), unread.clone(), *is_wide);
+        Buckets { buffer, memory, packing, parts, starts, unread, is_wide, control }
     }
 
     /// The number of the first row of each bucket, and that of all rows.
@@ -115,6 +118,15 @@ impl Buckets {
 
     pub fn n_rows(&self) -> usize {
         self.buffer.n_rows()
+    }
+
+    pub fn n_buckets(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The key of a row.
+    pub fn key(&self, entry: Entry) -> &[u8] {
+        self.buffer.key(entry)
     }
 
     /// Puts the rows of a bucket into `entries`, in order.
@@ -278,6 +290,56 @@ fn n_not_above(numbers: &[u64], key: u64) -> usize {
     base + usize::from(size == 1 && numbers[base] <= key)
 }
 
+/// Finds buckets of prefixes: a table of equally wide ranges of prefixes tells most of them at once, where a search among the
+/// splitters would take a chain of steps for each row.
+struct Splitters {
+    /// Ascending and different.
+    splitters: Vec<u64>,
+    /// Where the ranges begin, and how wide they are as a power of two.
+    start: u64,
+    shift: u32,
+    /// Of each range, how many splitters are not above its first prefix, and its last.
+    ranges: Vec<(u16, u16)>,
+}
+
+/// Bits of the number of ranges.
+const RANGE_BITS: u32 = 11;
+
+impl Splitters {
+    fn new(splitters: Vec<u64>) -> Splitters {
+        let (start, end) = (splitters.first().copied().unwrap_or(0), splitters.last().copied().unwrap_or(0));
+        let shift = (u64::BITS - (end - start).leading_zeros()).saturating_sub(RANGE_BITS);
+        let n_ranges = ((end - start) >> shift) + 1;
+        let not_above = |prefix: u64| splitters.partition_point(|&splitter| splitter <= prefix) as u16;
+        let range = |range: u64| {
+            let first = start + (range << shift);
+            (not_above(first), not_above(first.saturating_add((1 << shift) - 1)))
+        };
+        let mut ranges: Vec<(u16, u16)> = (0..n_ranges).map(range).collect();
+        // The last takes in all that follows.
+        if let Some(last) = ranges.last_mut() {
+            last.1 = splitters.len() as u16;
+        }
+        Splitters { splitters, start, shift, ranges }
+    }
+
+    fn n_buckets(&self) -> usize {
+        self.splitters.len() + 1
+    }
+
+    /// The bucket of a prefix: the number of splitters that are not above it.
+    #[inline(always)]
+    fn bucket(&self, prefix: u64) -> u16 {
+        let Some(distance) = prefix.checked_sub(self.start) else { return 0 };
+        let range = ((distance >> self.shift) as usize).min(self.ranges.len() - 1);
+        let (first, last) = self.ranges[range];
+        if first == last {
+            return first;
+        }
+        first + n_not_above(&self.splitters[usize::from(first)..usize::from(last)], prefix) as u16
+    }
+}
+
 /// Ranges of blocks with about as many rows each.
 fn parts(buffer: &SortBuffer, n_parts: usize) -> Vec<Range<usize>> {
     let rows = buffer.n_rows().div_ceil(n_parts.max(1)).max(1);
@@ -297,7 +359,7 @@ struct Distribution {
     /// The parts of the input, each with the number of its first block; whoever distributes a part takes it.
     inputs: Vec<(u32, Mutex<SortBuffer>)>,
     packing: Packing,
-    splitters: Vec<u64>,
+    splitters: Splitters,
     is_wide: bool,
     /// Rows of one bucket are brought together in their blocks.
     is_clustered: bool,
@@ -325,6 +387,30 @@ impl Part {
 }
 
 impl Distribution {
+    /// Of these rows, of which a range of the order will be gathered, in about so many parts.
+    fn new(
+        buffer: SortBuffer,
+        packing: Packing,
+        n_parts: usize,
+        range: &Range<usize>,
+        unread: &[usize],
+        is_wide: bool,
+    ) -> Distribution {
+        let n_rows = buffer.n_rows();
+        let n_buckets = (n_rows / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
+        let splitters = Splitters::new(sample(&buffer, &packing, n_buckets));
+        let n_gathered = range.end.min(n_rows).saturating_sub(range.start);
+        let is_clustered = switches::is_on(Switch::ClusteredSorts)
+            && n_buckets >= LEAST_CLUSTERED_BUCKETS
+            && n_gathered > n_rows / 2
+            && n_rows >= LEAST_CLUSTER * n_buckets * buffer.n_blocks()
+            && unread.len() < buffer.block(0).1.columns().len();
+        let ranges = parts(&buffer, if splitters.n_buckets() == 1 { 1 } else { n_parts });
+        let firsts = ranges.iter().map(|blocks| blocks.start as u32);
+        let inputs = firsts.zip(buffer.split(&ranges).into_iter().map(Mutex::new)).collect();
+        Distribution { inputs, packing, splitters, is_wide, is_clustered, unread: unread.into() }
+    }
+
     /// The rows of a part of the input, and their entries.
     fn part(&self, number: usize) -> (SortBuffer, Part) {
         let (first, input) = &self.inputs[number];
@@ -339,13 +425,12 @@ impl Distribution {
             (0..block.n_rows()).map(|row| keys.rest(row, &self.packing))
         });
         let unordered_rests: Vec<Rest> = rests.collect();
-        let n_buckets = self.splitters.len() + 1;
+        let n_buckets = self.splitters.n_buckets();
         if n_buckets == 1 {
             let starts = vec![0, unordered.len()];
             return (buffer, Part { starts, entries: unordered, rests: unordered_rests });
         }
-        let buckets: Vec<u16> =
-            unordered.iter().map(|&e| n_not_above(&self.splitters, e.prefix()) as u16).collect();
+        let buckets: Vec<u16> = unordered.iter().map(|&e| self.splitters.bucket(e.prefix())).collect();
         if self.is_clustered {
             let (mut entries, mut of_rows) = (&mut unordered[..], &buckets[..]);
             for number in numbers {
@@ -402,4 +487,26 @@ fn by_bucket<T: Copy>(items: &[T], buckets: &[u16], starts: &[usize]) -> Vec<T> 
         *at += 1;
     }
     ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_base::hash::hash_u64;
+
+    #[test]
+    fn buckets_are_those_of_a_search() {
+        let even: Vec<u64> = (1..400).map(|n| n << 40).collect();
+        let close: Vec<u64> = (0..300).map(|n| (1 << 60) + n).chain([u64::MAX]).collect();
+        let mut random: Vec<u64> = (0..1000).map(hash_u64).collect();
+        random.sort_unstable();
+        for splitters in [vec![], vec![0], vec![7], vec![u64::MAX], vec![0, u64::MAX], even, close, random] {
+            let found = Splitters::new(splitters.clone());
+            let around = splitters.iter().flat_map(|&s| [s.wrapping_sub(1), s, s.wrapping_add(1)]);
+            for prefix in around.chain((0..5000).map(hash_u64)).chain([0, 1, u64::MAX]) {
+                let n = splitters.iter().filter(|&&splitter| splitter <= prefix).count();
+                assert_eq!(usize::from(found.bucket(prefix)), n, "{prefix} among {splitters:?}");
+            }
+        }
+    }
 }

@@ -136,6 +136,30 @@ impl KeySpread {
         self.differing = differing;
     }
 
+    /// Of those keys that lie between two, with a number of four bytes, at most `most`, behind each; no more exact than what all
+    /// keys show and what the two share. None where keys are of several widths or wider than what is looked at.
+    pub fn between(&self, first: &[u8], last: &[u8], most: u32) -> Option<KeySpread> {
+        let width = self.longest;
+        let with_number = width + size_of::<u32>();
+        let is_known = self.first.is_some() && self.shortest == width && with_number <= WINDOW;
+        if !is_known || first.len() != with_number || last.len() != with_number {
+            return None;
+        }
+        let word = |key: &[u8], at: usize| word_at(key, at * WORD, key.len());
+        let shared = first.iter().zip(last).take_while(|(a, b)| a == b).count();
+        let mut differs = [0; WINDOW];
+        for (at, differs) in differs.iter_mut().enumerate().take(width).skip(shared) {
+            *differs = self.differing[at / WORD].to_be_bytes()[at % WORD];
+        }
+        differs[width..with_number]
+            .copy_from_slice(&(u32::MAX >> most.leading_zeros().min(31)).to_be_bytes());
+        let (mut of_first, mut differing) = ([0; WINDOW / WORD], [0; WINDOW / WORD]);
+        for at in 0..WINDOW / WORD {
+            (of_first[at], differing[at]) = (word(first, at), word(&differs, at));
+        }
+        Some(KeySpread { first: Some(of_first), differing, shortest: with_number, longest: with_number })
+    }
+
     /// Takes the keys of another in.
     pub fn merge(&mut self, other: &KeySpread) {
         let (Some(first), Some(others)) = (self.first, other.first) else {

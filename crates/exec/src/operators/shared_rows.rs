@@ -6,7 +6,7 @@ use crate::pipeline::{Flow, Position, Sink, SinkWorker, Stage, Stream, concrete}
 use crate::spill::{Place, Purpose, TempFile, Threshold};
 use chalet_base::Result;
 use chalet_base::events;
-use chalet_columns::raw::{read_block, write_block};
+use chalet_columns::raw::read_block;
 use chalet_columns::{Block, Column};
 use chalet_memory::Reservation;
 use chalet_plan::SharedPlan;
@@ -135,9 +135,7 @@ impl KeepWorker {
         };
         let mut bytes = Vec::new();
         for (position, block) in std::mem::take(&mut self.held) {
-            bytes.clear();
-            write_block(&block, &mut bytes);
-            file.1.push((position, file.0.write(&bytes)?));
+            file.1.push((position, file.0.write_block(&block, &mut bytes)?));
         }
         file.0.count_part();
         self.files.push(file);

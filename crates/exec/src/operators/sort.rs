@@ -4,7 +4,7 @@
 
 use super::bucket_sort::{self, Buckets};
 use super::key_prefix::{Entry, place};
-use super::sort_buffer::{SortBuffer, block_rows};
+use super::sort_buffer::SortBuffer;
 use super::sorted_scan;
 use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
@@ -290,23 +290,40 @@ impl Worker {
             }
         };
         self.n_spilled += rows.n_rows();
-        let check = || self.control.check_with_interrupt();
-        let entries = rows.order(self.limit.unwrap_or(usize::MAX), &check)?;
+        rows.number_blocks();
         let numbers = number_positions(&rows, &mut self.positions)?;
-        let blocks = rows.blocks();
-        runs.begin();
-        for some in entries.chunks(runs.sizes().rows(rows.memory(), rows.n_rows())) {
-            check()?;
-            let mut out = Block::interleave(&blocks, &block_rows(some)).into_columns();
+        let at_once = runs.sizes().rows(rows.memory(), rows.n_rows());
+        runs.begin(columns.is_some().then(|| rows.spread().clone()));
+        let mut write = |buckets: &Buckets, some: &[Entry]| {
+            let mut out = buckets.gather(some).into_columns();
             if columns.is_none() {
                 let mut normalized = StringBuilder::with_capacity(some.len());
-                some.iter().for_each(|&entry| normalized.push(rows.key(entry)));
+                some.iter().for_each(|&entry| normalized.push(buckets.key(entry)));
                 out.push(Column::Flat(normalized.finish().into()));
             }
             // Equal rows of different runs keep their order too.
             let number = |&entry: &Entry| numbers[place(entry).0 as usize];
             out.push(numbers_column(some.iter().map(number), self.positions.len()));
-            runs.write(&Block::new(out, some.len()))?;
+            self.control.check_with_interrupt()?;
+            runs.write(&Block::new(out, some.len()))
+        };
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let buckets = Buckets::alone(rows, &self.control)?;
+        let (mut entries, mut of_bucket) = (Vec::new(), Vec::new());
+        for bucket in 0..buckets.n_buckets() {
+            if left == 0 {
+                break;
+            }
+            buckets.sort(bucket, &mut of_bucket)?;
+            of_bucket.truncate(left);
+            left -= of_bucket.len();
+            entries.append(&mut of_bucket);
+            let whole = entries.len() / at_once * at_once;
+            entries[..whole].chunks(at_once).try_for_each(|some| write(&buckets, some))?;
+            entries.drain(..whole);
+        }
+        if !entries.is_empty() {
+            write(&buckets, &entries)?;
         }
         self.runs = Some(runs);
         self.memory.resize(0)
@@ -367,7 +384,8 @@ fn number_positions(rows: &SortBuffer, positions: &mut Vec<Position>) -> Result<
 /// By worker and number: where the rows at a position stand among those of all workers' positions.
 fn ranks(positions: &[&[Position]]) -> Vec<Arc<[u32]>> {
     let of_worker = |(worker, positions): (usize, &&[Position])| {
-        let numbered = positions.iter().enumerate().map(move |(number, &position)| (position, worker, number));
+        let numbered =
+            positions.iter().enumerate().map(move |(number, &position)| (position, worker, number));
         numbered.collect::<Vec<_>>()
     };
     let mut all: Vec<(Position, usize, usize)> = positions.iter().enumerate().flat_map(of_worker).collect();

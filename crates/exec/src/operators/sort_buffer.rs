@@ -139,6 +139,11 @@ impl SortBuffer {
         self.blocks[block as usize].2.get(row as usize)
     }
 
+    /// How the keys differ.
+    pub fn spread(&self) -> &KeySpread {
+        &self.spread
+    }
+
     /// Which bytes of the keys tell rows apart.
     pub fn packing(&self) -> Packing {
         self.spread.packing()

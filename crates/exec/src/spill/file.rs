@@ -4,6 +4,8 @@ use super::Purpose;
 use crate::control::QueryControl;
 use chalet_base::events::{self, Event};
 use chalet_base::{Error, Result, ensure, err, lz4};
+use chalet_columns::Block;
+use chalet_columns::raw::{is_packed, write_block};
 use chalet_columns::wire::take_array;
 use chalet_memory::profile;
 use std::fs::File;
@@ -38,9 +40,9 @@ impl CompressionBackoff {
         self.skipped == 0
     }
 
-    /// Takes note of what compressing a frame did.
-    fn tried(&mut self, raw: usize, stored: usize) {
-        let is_worth_it = stored < raw - raw / 8;
+    /// Takes note of what compressing a frame did, of which at most so many bytes were to be left.
+    fn tried(&mut self, stored: usize, most: usize) {
+        let is_worth_it = stored < most;
         self.penalty = if is_worth_it { 0 } else { (2 * self.penalty).clamp(1, CompressionBackoff::MOST) };
         self.skipped = self.penalty;
     }
@@ -64,8 +66,27 @@ impl Place {
     }
 }
 
+/// Memory for reading one piece after another, which is not made anew for each.
+#[derive(Default)]
+pub struct ReadBuffers {
+    stored: Vec<u8>,
+    bytes: Vec<u8>,
+}
+
+/// So many first bytes of a buffer that grows where it is too short.
+fn at_least(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
+    }
+    &mut buffer[..len]
+}
+
 /// Bytes that are compressed together, at most.
 const FRAME: usize = 16 << 20;
+/// Compressing pays where at most so many of 16 parts of the bytes are left. Packed integers have many short matches: reading
+/// them takes longer than a disk that is three times slower than memory.
+const MOST_LEFT: usize = 14;
+const MOST_OF_PACKED: usize = 6;
 /// Before each frame: its bytes before and after compression, which are the same where it is not compressed.
 const HEAD: usize = 8;
 
@@ -84,12 +105,24 @@ impl TempFile {
         })
     }
 
+    /// Writes the rows of a block as a piece; `bytes` is for its bytes and is used again. Fails as [`write`](Self::write) does.
+    pub fn write_block(&mut self, block: &Block, bytes: &mut Vec<u8>) -> Result<Place> {
+        bytes.clear();
+        write_block(block, bytes);
+        self.write_piece(bytes, if is_packed(block) { MOST_OF_PACKED } else { MOST_LEFT })
+    }
+
     /// Writes a piece behind the others. Fails when the disk does or when the query has written as much as it may.
     pub fn write(&mut self, bytes: &[u8]) -> Result<Place> {
+        self.write_piece(bytes, MOST_LEFT)
+    }
+
+    /// Writes a piece whose frames are compressed where that leaves at most so many of 16 parts of their bytes.
+    fn write_piece(&mut self, bytes: &[u8], most_left: usize) -> Result<Place> {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         for frame in bytes.chunks(FRAME) {
-            compress(frame, &mut self.backoff, &mut buffer)?;
+            compress(frame, most_left, &mut self.backoff, &mut buffer)?;
         }
         let place = Place { start: self.len, stored: buffer.len(), raw: bytes.len() };
         self.charge(buffer.len() as u64)?;
@@ -114,10 +147,19 @@ impl TempFile {
 
     /// What was written at a place.
     pub fn read(&self, place: &Place) -> Result<Vec<u8>> {
-        let mut stored = vec![0; place.stored];
+        let mut buffers = ReadBuffers::default();
+        self.read_with(place, &mut buffers)?;
+        buffers.bytes.truncate(place.raw);
+        Ok(buffers.bytes)
+    }
+
+    /// As [`read`](Self::read), in buffers that were used before.
+    pub fn read_with<'a>(&self, place: &Place, buffers: &'a mut ReadBuffers) -> Result<&'a [u8]> {
+        let ReadBuffers { stored, bytes } = buffers;
+        let stored = at_least(stored, place.stored);
         {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            let read = file.seek(SeekFrom::Start(place.start)).and_then(|_| file.read_exact(&mut stored));
+            let read = file.seek(SeekFrom::Start(place.start)).and_then(|_| file.read_exact(stored));
             read.map_err(|error| {
                 let operator = self.purpose.name();
                 err!(
@@ -126,12 +168,13 @@ impl TempFile {
                 )
             })?;
         }
-        let mut rest = &stored[..];
-        let mut bytes = Vec::with_capacity(place.raw);
+        let mut rest = &*stored;
+        let bytes = at_least(bytes, place.raw);
+        let mut left = &mut *bytes;
         while !rest.is_empty() {
-            decompress(&mut rest, &mut bytes)?;
+            left = decompress(&mut rest, left)?;
         }
-        ensure!(bytes.len() == place.raw, CORRUPTED_DATA, "Temporary data came back with another size");
+        ensure!(left.is_empty(), CORRUPTED_DATA, "Temporary data came back with another size");
         Ok(bytes)
     }
 
@@ -173,15 +216,16 @@ fn no_disk(purpose: Purpose, error: &std::io::Error) -> Error {
 }
 
 /// Appends a frame of at most [`FRAME`] bytes.
-fn compress(raw: &[u8], backoff: &mut CompressionBackoff, out: &mut Vec<u8>) -> Result<()> {
+fn compress(raw: &[u8], most_left: usize, backoff: &mut CompressionBackoff, out: &mut Vec<u8>) -> Result<()> {
+    let most = raw.len() / 16 * most_left;
     let start = out.len();
     out.resize(start + HEAD, 0);
     if backoff.tries() {
         out.resize(start + HEAD + lz4::max_packed_len(raw.len()), 0);
         let n = lz4::pack_into(raw, &mut out[start + HEAD..])
             .map_err(|error| err!(CANNOT_COMPRESS, "Cannot compress temporary data: {error}"))?;
-        backoff.tried(raw.len(), n);
-        out.truncate(start + HEAD + if n < raw.len() { n } else { 0 });
+        backoff.tried(n, most);
+        out.truncate(start + HEAD + if n < most { n } else { 0 });
     }
     if out.len() == start + HEAD {
         out.extend_from_slice(raw);
@@ -192,22 +236,21 @@ fn compress(raw: &[u8], backoff: &mut CompressionBackoff, out: &mut Vec<u8>) -> 
     Ok(())
 }
 
-/// Takes a frame off the front and appends what it holds.
-fn decompress(bytes: &mut &[u8], out: &mut Vec<u8>) -> Result<()> {
+/// Takes a frame off the front and puts what it holds into `out`; what is left of that.
+fn decompress<'a>(bytes: &mut &[u8], out: &'a mut [u8]) -> Result<&'a mut [u8]> {
     let raw = u32::from_le_bytes(take_array(bytes)?) as usize;
     let stored = u32::from_le_bytes(take_array(bytes)?) as usize;
     let frame = chalet_columns::wire::take(bytes, stored)?;
+    ensure!(raw <= out.len(), CORRUPTED_DATA, "Temporary data came back damaged");
+    let (frame_out, left) = out.split_at_mut(raw);
     if stored == raw {
-        out.extend_from_slice(frame);
-        return Ok(());
+        frame_out.copy_from_slice(frame);
+        return Ok(left);
     }
-    ensure!(raw <= FRAME, CORRUPTED_DATA, "Temporary data came back damaged");
-    let start = out.len();
-    out.resize(start + raw, 0);
-    let n = lz4::unpack_into(frame, &mut out[start..])
+    let n = lz4::unpack_into(frame, frame_out)
         .map_err(|error| err!(CANNOT_DECOMPRESS, "Cannot decompress temporary data: {error}"))?;
     ensure!(n == raw, CORRUPTED_DATA, "Temporary data came back damaged");
-    Ok(())
+    Ok(left)
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl InputOrder {
             }
         };
         let block = Block::new(columns, n_rows);
-        writer.begin();
+        writer.begin(None);
         let at_once = writer.sizes().rows(block.memory(), n_rows);
         for start in (0..n_rows).step_by(at_once) {
             writer.write(&block.slice(start, at_once.min(n_rows - start)))?;

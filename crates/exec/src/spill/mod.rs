@@ -17,7 +17,7 @@ pub mod spool;
 use crate::ExecContext;
 use chalet_base::events::Event;
 use chalet_memory::{Reservation, process};
-pub use file::{Place, TempFile};
+pub use file::{Place, ReadBuffers, TempFile};
 
 /// Which operator writes, for the counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

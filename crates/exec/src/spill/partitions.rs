@@ -6,7 +6,7 @@ use crate::control::QueryControl;
 use chalet_base::Result;
 use chalet_base::hash::hash_bytes;
 use chalet_columns::keys::group_keys;
-use chalet_columns::raw::{read_block, write_block};
+use chalet_columns::raw::read_block;
 use chalet_columns::{Block, Column};
 use std::sync::Arc;
 
@@ -106,11 +106,9 @@ impl PartitionWriter {
         if part.blocks.is_empty() {
             return Ok(());
         }
-        self.bytes.clear();
-        write_block(&Block::concat(&part.blocks), &mut self.bytes);
-        part.blocks.clear();
+        let block = Block::concat(&std::mem::take(&mut part.blocks));
         part.held = 0;
-        part.places.push(self.file.write(&self.bytes)?);
+        part.places.push(self.file.write_block(&block, &mut self.bytes)?);
         Ok(())
     }
 

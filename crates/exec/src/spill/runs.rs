@@ -2,15 +2,15 @@
 //! keys, which are made of columns again when rows are read: that is less work than writing and reading them.
 
 use super::merge_scan::{self, MergeScan};
-use super::{Place, Purpose, TempFile, Threshold};
+use super::{Place, Purpose, ReadBuffers, TempFile, Threshold};
 use crate::ExecContext;
 use crate::control::QueryControl;
 use crate::operators::key_prefix::{Entry, KeySpread, entry, place};
 use crate::operators::sort_buffer::Keys;
-use chalet_base::{Result, bisect, err, events};
+use chalet_base::{Result, bisect, ensure, err, events};
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::{Order, RowKeys, sort_keys};
-use chalet_columns::raw::{read_block, write_block};
+use chalet_columns::raw::read_block;
 use chalet_columns::{Block, Column};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,8 +21,11 @@ pub struct Run {
     file: Arc<TempFile>,
     pub(super) pieces: Arc<[Piece]>,
     keys: Arc<RunKeys>,
-    /// By number in the last column: what takes its place when rows are read.
+    /// By number in the last column: what takes its place when rows are read. The largest is `most_rank`.
     ranks: Option<Arc<[u32]>>,
+    most_rank: u32,
+    /// How the keys differ, without ranks, where that is known.
+    spread: Option<Arc<KeySpread>>,
 }
 
 /// What the keys of rows are made of.
@@ -79,7 +82,8 @@ pub(super) struct Piece {
 /// The file that a worker writes its runs to.
 pub struct RunWriter {
     file: TempFile,
-    runs: Vec<Vec<Piece>>,
+    /// Each with how its keys differ, without ranks, where that is known.
+    runs: Vec<(Vec<Piece>, Option<Arc<KeySpread>>)>,
     bytes: Vec<u8>,
     sizes: RunSizes,
     keys: Arc<RunKeys>,
@@ -132,10 +136,10 @@ impl RunWriter {
         Ok(RunWriter { file, runs: Vec::new(), bytes: Vec::new(), sizes, keys })
     }
 
-    /// Begins the next run.
-    pub fn begin(&mut self) {
+    /// Begins the next run. How its keys differ, without ranks, spares looking at them when they are read.
+    pub fn begin(&mut self, spread: Option<KeySpread>) {
         self.file.count_part();
-        self.runs.push(Vec::new());
+        self.runs.push((Vec::new(), spread.map(Arc::new)));
     }
 
     /// Appends rows to the run that was begun last.
@@ -143,14 +147,12 @@ impl RunWriter {
         if block.is_empty() {
             return Ok(());
         }
-        self.bytes.clear();
-        write_block(block, &mut self.bytes);
-        let place = self.file.write(&self.bytes)?;
+        let place = self.file.write_block(block, &mut self.bytes)?;
         let first_number = if self.keys.cut_has_rank() { first_number(block)? } else { 0 };
         let piece = Piece { place, cut: self.keys.cut(block), first_number, n_rows: block.n_rows() };
         match self.runs.last_mut() {
-            Some(run) => run.push(piece),
-            None => self.runs.push(vec![piece]),
+            Some((run, _)) => run.push(piece),
+            None => self.runs.push((vec![piece], None)),
         }
         Ok(())
     }
@@ -172,8 +174,9 @@ impl RunWriter {
 
     fn with_ranks(self, ranks: Option<Arc<[u32]>>) -> Vec<Run> {
         let (file, keys) = (Arc::new(self.file), self.keys);
-        let runs = self.runs.into_iter().filter(|pieces| !pieces.is_empty());
-        let run = |mut pieces: Vec<Piece>| {
+        let runs = self.runs.into_iter().filter(|(pieces, _)| !pieces.is_empty());
+        let most_rank = ranks.iter().flat_map(|ranks| ranks.iter().copied()).max().unwrap_or(u32::MAX);
+        let run = |(mut pieces, spread): (Vec<Piece>, Option<Arc<KeySpread>>)| {
             if keys.cut_has_rank() {
                 for piece in &mut pieces {
                     let number = piece.first_number;
@@ -181,7 +184,8 @@ impl RunWriter {
                     piece.cut.extend(rank_key(rank));
                 }
             }
-            Run { file: file.clone(), pieces: pieces.into(), keys: keys.clone(), ranks: ranks.clone() }
+            let (file, keys, ranks) = (file.clone(), keys.clone(), ranks.clone());
+            Run { file, pieces: pieces.into(), keys, ranks, most_rank, spread }
         };
         runs.map(run).collect()
     }
@@ -196,19 +200,31 @@ pub fn numbers_column(numbers: impl Iterator<Item = u32>, end: usize) -> Column 
     }
 }
 
-/// The numbers in the last column of a block.
-fn numbers_of(block: &Block) -> Result<Vec<u32>> {
+/// The numbers in the last column of a block, or what `of_number` makes of them.
+fn numbers_of(block: &Block, of_number: impl Fn(u32) -> u32) -> Result<Vec<u32>> {
     let numbers = block.columns().last().map(Column::flat);
     let numbers = numbers.ok_or_else(|| err!(LOGICAL_ERROR, "Rows on disk have no numbers"))?;
     match numbers.values::<u16>() {
-        Ok(numbers) => Ok(numbers.iter().map(|&number| u32::from(number)).collect()),
-        Err(_) => Ok(numbers.values::<u32>()?.to_vec()),
+        Ok(numbers) => Ok(numbers.iter().map(|&number| of_number(u32::from(number))).collect()),
+        Err(_) => Ok(numbers.values::<u32>()?.iter().map(|&number| of_number(number)).collect()),
     }
 }
 
 /// The number of the first row of a block that has rows.
 fn first_number(block: &Block) -> Result<u32> {
-    Ok(numbers_of(&block.slice(0, 1))?[0])
+    Ok(numbers_of(&block.slice(0, 1), |number| number)?[0])
+}
+
+/// The rows of a block with ranks in place of their numbers.
+fn with_ranks(block: Block, ranks: &[u32]) -> Result<Block> {
+    let n_rows = block.n_rows();
+    // The disk may give anything back. No rank is as large as that, see where numbers are given.
+    let of_rows = numbers_of(&block, |number| ranks.get(number as usize).copied().unwrap_or(u32::MAX))?;
+    ensure!(!of_rows.contains(&u32::MAX), CORRUPTED_DATA, "A temporary block has an unknown number");
+    let mut columns = block.into_columns();
+    columns.pop();
+    columns.push(Column::Flat(of_rows.into()));
+    Ok(Block::new(columns, n_rows))
 }
 
 /// How a rank stands in a key.
@@ -245,6 +261,7 @@ pub struct Merge {
     until: Option<Vec<u8>>,
     /// Do rows come out without the columns that are the keys' own?
     takes_off: bool,
+    buffers: ReadBuffers,
 }
 
 impl Merge {
@@ -252,7 +269,8 @@ impl Merge {
     /// `until` is behind the last. With `takes_off` they come out without the columns that are the keys' own.
     pub(super) fn open(runs: &[Run], from: &[u8], until: Option<Vec<u8>>, takes_off: bool) -> Result<Merge> {
         let (cursors, blocks, rows, entries) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut merge = Merge { cursors, blocks, rows, entries, until, takes_off };
+        let buffers = ReadBuffers::default();
+        let mut merge = Merge { cursors, blocks, rows, entries, until, takes_off, buffers };
         for run in runs {
             let mut cursor = run.cursor(run.piece_of(from));
             if merge.load(&mut cursor, from)? {
@@ -265,7 +283,7 @@ impl Merge {
     /// Reads the next piece of a run that has rows from the key `from` on; false where no such row is in the range of keys.
     fn load(&mut self, cursor: &mut Cursor, from: &[u8]) -> Result<bool> {
         loop {
-            let Some(block) = cursor.load(self.takes_off)? else { return Ok(false) };
+            let Some(block) = cursor.load(self.takes_off, &mut self.buffers)? else { return Ok(false) };
             cursor.rows.start = cursor.rows_before(from);
             if let Some(until) = &self.until {
                 cursor.rows.end = cursor.rows_before(until).max(cursor.rows.start);
@@ -430,7 +448,7 @@ impl Run {
     pub(super) fn rows_before(&self, key: &[u8]) -> Result<usize> {
         let piece = self.piece_of(key);
         let mut cursor = self.cursor(piece);
-        cursor.load(true)?;
+        cursor.load(true, &mut ReadBuffers::default())?;
         let before: usize = self.pieces[..piece].iter().map(|piece| piece.n_rows).sum();
         Ok(before + cursor.rows_before(key))
     }
@@ -448,25 +466,30 @@ impl Cursor {
     }
 
     /// Reads the next piece; none when there is no more.
-    fn load(&mut self, takes_off: bool) -> Result<Option<Block>> {
+    fn load(&mut self, takes_off: bool, buffers: &mut ReadBuffers) -> Result<Option<Block>> {
         let Some(Piece { place, .. }) = self.run.pieces.get(self.next_piece) else {
             (self.keys, self.rows) = (Keys::default(), 0..0);
             return Ok(None);
         };
         self.next_piece += 1;
-        let mut block = read_block(&mut &self.run.file.read(place)?[..])?;
+        let mut block = read_block(&mut self.run.file.read_with(place, buffers)?)?;
         if let Some(ranks) = &self.run.ranks {
-            let (n_rows, mut numbers) = (block.n_rows(), numbers_of(&block)?);
-            numbers.iter_mut().for_each(|number| *number = ranks[*number as usize]);
-            let mut columns = block.into_columns();
-            columns.pop();
-            columns.push(Column::Flat(numbers.into()));
-            block = Block::new(columns, n_rows);
+            block = with_ranks(block, ranks)?;
         }
         let keys = &self.run.keys;
         let of_rows = keys.of(&block, keys.columns.len());
-        self.spread = KeySpread::default();
-        self.spread.add(&of_rows);
+        let between = match (&self.run.spread, block.n_rows()) {
+            (Some(spread), 1..) => {
+                let last = of_rows.get(block.n_rows() - 1);
+                spread.between(of_rows.get(0), last, self.run.most_rank)
+            }
+            _ => None,
+        };
+        self.spread = between.unwrap_or_else(|| {
+            let mut spread = KeySpread::default();
+            spread.add(&of_rows);
+            spread
+        });
         self.keys = Keys::new(of_rows);
         self.rows = 0..block.n_rows();
         self.row_bytes = place.bytes() / block.n_rows().max(1);
@@ -492,7 +515,7 @@ pub fn merged(
             let bytes = pieces().map(|piece| piece.place.bytes()).sum();
             let n_rows = sizes.rows(bytes, pieces().map(|piece| piece.n_rows).sum());
             let mut merge = Merge::open(some, &[], None, false)?;
-            writer.begin();
+            writer.begin(None);
             let mut left = range.end;
             while let Some(block) = merge.next(n_rows.min(left))? {
                 control.check_with_interrupt()?;

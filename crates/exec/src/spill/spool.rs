@@ -4,7 +4,7 @@ use super::{Place, Purpose, TempFile};
 use crate::control::QueryControl;
 use chalet_base::Result;
 use chalet_columns::Block;
-use chalet_columns::raw::{read_block, write_block};
+use chalet_columns::raw::read_block;
 use std::sync::Arc;
 use std::vec::IntoIter;
 
@@ -31,9 +31,7 @@ impl Spool {
 
     /// Appends rows.
     pub fn write(&mut self, block: &Block) -> Result<()> {
-        self.bytes.clear();
-        write_block(block, &mut self.bytes);
-        self.places.push(self.file.write(&self.bytes)?);
+        self.places.push(self.file.write_block(block, &mut self.bytes)?);
         Ok(())
     }
 
