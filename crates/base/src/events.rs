@@ -96,6 +96,7 @@ events! {
     StringsReadByLength: "Columns of strings of files of which only the lengths were read, as nobody asked for the bytes",
     JoinsToSemiJoins: "Inner joins that became semi joins, because nobody asked how often a row came",
     RemoteGroups: "GROUP BYs and DISTINCTs over tables of servers that the servers began, so that they sent groups instead of rows",
+    WindowsOverGroups: "Windows over whole partitions that were computed by grouping and a join, because the partitions have many rows",
     EagerAggregations: "Aggregations that were begun before a join",
     AggregationHashTablesInitializedAsTwoLevel: "Workers of GROUP BY and DISTINCT that divided their groups by the hash of the keys, because there were many",
     AggregationRunsInOrder: "Runs of rows that workers of GROUP BY kept apart, to merge their states in the order of rows",

@@ -36,10 +36,12 @@ pub enum Switch {
     LateBlooms,
     /// Large hash tables ask the system for huge pages.
     HugePages,
+    /// Aggregates over whole partitions of many rows are those of groups, joined with the rows.
+    WindowGroups,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 12] = [
+const ALL: [(Switch, &str, bool); 13] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -52,6 +54,7 @@ const ALL: [(Switch, &str, bool); 12] = [
     (Switch::EntryBounds, "entry-bounds", true),
     (Switch::LateBlooms, "late-blooms", true),
     (Switch::HugePages, "huge-pages", true),
+    (Switch::WindowGroups, "window-groups", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -106,10 +109,13 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(parsed(""), Ok([true, true, true, false, true, true, true, true, true, true, true, true]));
+        assert_eq!(
+            parsed(""),
+            Ok([true, true, true, false, true, true, true, true, true, true, true, true, true])
+        );
         assert_eq!(
             parsed("-two-byte-search, +free-lists"),
-            Ok([false, true, true, true, true, true, true, true, true, true, true, true])
+            Ok([false, true, true, true, true, true, true, true, true, true, true, true, true])
         );
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));

@@ -4,6 +4,7 @@ use crate::call::{argument, cast};
 use crate::clauses::KnownWindow;
 use crate::select::{Place, SelectBinder};
 use chalet_base::{Result, bail, ensure};
+use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Argument, WindowFunction};
 use chalet_plan::{Expr, FrameBound, FrameSpec, FrameUnit, SortKey, WindowCall, WindowImpl};
 use chalet_syntax::ast;
@@ -51,6 +52,7 @@ impl SelectBinder<'_> {
         crate::select::check_comparable(&order_by)?;
         let frame = self.frame(spec.frame.as_ref(), &order_by)?;
         let is_written = spec.frame.is_some();
+        let mut row_order = RowOrder::Free;
         let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {
             Some(function) => {
                 let parameters = self.parameters(call)?;
@@ -73,6 +75,7 @@ impl SelectBinder<'_> {
             }
             None if chalet_aggregates::resolve::exists(env.registry(), &call.name) => {
                 let (resolved, args) = self.resolve_aggregate(call)?;
+                row_order = resolved.row_order;
                 (WindowImpl::Aggregate(resolved.aggregate), args, resolved.result)
             }
             None => {
@@ -86,7 +89,7 @@ impl SelectBinder<'_> {
         let name: std::sync::Arc<str> = self.result_name(&ast::Expr { alias: None, ..e.clone() }).into();
         let field = self.query.ids.field(name.clone(), ty);
         let column = Expr::Column(field.id, field.ty.clone());
-        let call = WindowCall { field, function, args, frame, name };
+        let call = WindowCall { field, function, args, frame, row_order, name };
         self.windows.push(KnownWindow { partition_by, order_by, call });
         Ok(column)
     }

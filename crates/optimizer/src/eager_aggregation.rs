@@ -344,7 +344,7 @@ fn grouping_cost(keys: &[Expr]) -> f64 {
 
 /// Are values of the type equal for a join and for every table of groups alike? Zeros and NaNs of floating-point numbers are
 /// normalised here and not there.
-fn groups_as_it_joins(ty: &DataType) -> bool {
+pub(crate) fn groups_as_it_joins(ty: &DataType) -> bool {
     let bare = ty.bare();
     !bare.is_float() && !matches!(bare.physical(), Physical::List | Physical::Struct | Physical::Nothing)
 }

@@ -20,6 +20,7 @@
 //! - [`join_order`]: inner joins in the cheapest order, by an [`estimate`] of rows
 //! - [`inner_to_semi_join`]: inner joins are semi joins where nobody counts rows
 //! - [`eager_aggregation`]: rows are grouped before a join
+//! - [`windows_over_groups`]: aggregates over whole partitions are those of groups
 //! - [`prune_columns`]: columns that nobody reads are not made
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 //! - [`only_lengths`]: strings of which only the length is asked
@@ -51,6 +52,7 @@ mod sum_of_shifted;
 mod two_steps;
 mod unnest_subqueries;
 mod unwrap_cast_in_comparison;
+mod windows_over_groups;
 
 pub use estimate::estimated_rows;
 pub use rewriter::{CommonTables, JoinSides, Rewriter};

@@ -7,6 +7,7 @@ use crate::{
     min_max_through_cast, only_lengths, outer_join_to_inner, prune_columns, push_down_filter,
     push_down_limit, reduce_group_keys, remove_constant_keys, sample_filters, share_common_tables,
     single_distinct_to_group_by, sum_of_shifted, unnest_subqueries, unwrap_cast_in_comparison,
+    windows_over_groups,
 };
 use chalet_base::{Result, ensure};
 use chalet_plan::{Plan, validate::validate};
@@ -131,6 +132,11 @@ pub const RULES: &[Rule] = &[
         name: "eager_aggregation",
         reason: "the order of joins says what is joined last, and which side is built",
         apply: eager_aggregation::apply,
+    },
+    Rule {
+        name: windows_over_groups::NAME,
+        reason: "its joins have the order that they are to have",
+        apply: windows_over_groups::apply,
     },
     Rule {
         name: "prune_columns",

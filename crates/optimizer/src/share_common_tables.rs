@@ -160,7 +160,7 @@ fn sources(places: &[Place], with: &Rewriter) -> Result<Vec<Option<Arc<SharedPla
     Ok(found)
 }
 
-fn shared(plan: Plan, common_table: Option<CommonTableId>) -> Arc<SharedPlan> {
+pub(crate) fn shared(plan: Plan, common_table: Option<CommonTableId>) -> Arc<SharedPlan> {
     Arc::new(SharedPlan { plan, common_table, is_optimized: false })
 }
 

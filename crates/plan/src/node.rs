@@ -439,6 +439,8 @@ pub struct WindowCall {
     pub function: WindowImpl,
     pub args: Vec<Expr>,
     pub frame: FrameSpec,
+    /// What the order of a frame's rows means to an aggregate.
+    pub row_order: RowOrder,
     pub name: Arc<str>,
 }
 

@@ -321,6 +321,10 @@ pub(crate) fn size_of_file(file: &Path) -> u64 {
 }
 
 impl Table for FileTable {
+    fn is_constant(&self) -> bool {
+        true
+    }
+
     fn engine(&self) -> &str {
         "File"
     }

@@ -26,6 +26,10 @@ pub struct Sequence {
 }
 
 impl Table for Sequence {
+    fn is_constant(&self) -> bool {
+        true
+    }
+
     fn makes_rows(&self) -> bool {
         true
     }

@@ -205,6 +205,11 @@ pub trait Table: Send + Sync {
         false
     }
 
+    /// Do its rows stay the same while a statement runs, so that reading them twice gives them twice?
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// May a query say which conditions are tested first? Those that ask for it of other tables are refused. Memory and Log, whose
     /// rows are all at hand, take it too: a table without an engine is one of them, and a MergeTree to who knows ClickHouse.
     fn takes_prewhere(&self) -> bool {

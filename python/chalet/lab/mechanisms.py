@@ -239,6 +239,13 @@ MECHANISMS = (
         "HugePageTables",
     ),
     by_switch(
+        "window-groups",
+        "aggregates over whole partitions by grouping and a join",
+        "window-groups",
+        "SELECT max(r) FROM (SELECT sum(v) OVER (PARTITION BY user % 1000) AS r FROM (SELECT v, user FROM t CROSS JOIN numbers(4)))",
+        "WindowsOverGroups",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",
