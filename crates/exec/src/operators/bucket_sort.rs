@@ -79,7 +79,10 @@ impl Buckets {
     /// Distributes the rows of one worker, which are to be gathered all by it.
     pub fn alone(buffer: SortBuffer, control: &Arc<QueryControl>) -> Result<Buckets> {
         let packing = buffer.packing();
-        let distribution = Distribution::new(buffer, packing, PARTS_A_WORKER, &(0..usize::MAX), &[], false);
+        // Few rows are sorted where they are: the memory that buckets take would be much beside theirs.
+        let is_worth_it = n_buckets_of(buffer.n_rows()) >= LEAST_CLUSTERED_BUCKETS;
+        let n_parts = if is_worth_it { PARTS_A_WORKER } else { 1 };
+        let distribution = Distribution::new(buffer, packing, n_parts, &(0..usize::MAX), &[], false);
         let part = |number| {
             control.check_with_interrupt()?;
             Ok(distribution.part(number))
@@ -142,8 +145,21 @@ impl Buckets {
             entries.extend(wide.into_iter().map(WideEntry::entry));
             return Ok(());
         }
+        entries.reserve_exact(n_rows);
         self.parts.iter().for_each(|part| entries.extend_from_slice(part.bucket(bucket)));
         packing.sort(entries, false, &|e| buffer.key(e), &|| control.check())
+    }
+
+    /// The same of a bucket that nobody asks for again.
+    pub fn take_sorted(&mut self, bucket: usize, entries: &mut Vec<Entry>) -> Result<()> {
+        match &mut self.parts[..] {
+            [only] if only.starts.len() == 2 && !self.is_wide => {
+                *entries = std::mem::take(&mut only.entries);
+                let Buckets { buffer, packing, control, .. } = self;
+                packing.sort(entries, false, &|e| buffer.key(e), &|| control.check())
+            }
+            _ => self.sort(bucket, entries),
+        }
     }
 
     /// The columns of some rows.
@@ -231,6 +247,11 @@ impl SortedRows {
     pub fn gather(&self, entries: &[Entry]) -> Block {
         self.buckets.gather(entries)
     }
+}
+
+/// How many buckets so many rows are distributed over.
+fn n_buckets_of(n_rows: usize) -> usize {
+    (n_rows / BUCKET_ROWS).clamp(1, MOST_BUCKETS)
 }
 
 /// Prefixes that cut the rows into about `n_buckets` of one size, ascending and different.
@@ -397,7 +418,7 @@ impl Distribution {
         is_wide: bool,
     ) -> Distribution {
         let n_rows = buffer.n_rows();
-        let n_buckets = (n_rows / BUCKET_ROWS).clamp(1, MOST_BUCKETS);
+        let n_buckets = if n_parts == 1 { 1 } else { n_buckets_of(n_rows) };
         let splitters = Splitters::new(sample(&buffer, &packing, n_buckets));
         let n_gathered = range.end.min(n_rows).saturating_sub(range.start);
         let is_clustered = switches::is_on(Switch::ClusteredSorts)

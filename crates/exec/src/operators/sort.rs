@@ -308,22 +308,29 @@ impl Worker {
             runs.write(&Block::new(out, some.len()))
         };
         let mut left = self.limit.unwrap_or(usize::MAX);
-        let buckets = Buckets::alone(rows, &self.control)?;
-        let (mut entries, mut of_bucket) = (Vec::new(), Vec::new());
+        let mut buckets = Buckets::alone(rows, &self.control)?;
+        // Those that are too few for a piece wait for the next bucket.
+        let (mut of_bucket, mut waiting): (Vec<Entry>, Vec<Entry>) = (Vec::new(), Vec::new());
         for bucket in 0..buckets.n_buckets() {
             if left == 0 {
                 break;
             }
-            buckets.sort(bucket, &mut of_bucket)?;
+            buckets.take_sorted(bucket, &mut of_bucket)?;
             of_bucket.truncate(left);
             left -= of_bucket.len();
-            entries.append(&mut of_bucket);
-            let whole = entries.len() / at_once * at_once;
-            entries[..whole].chunks(at_once).try_for_each(|some| write(&buckets, some))?;
-            entries.drain(..whole);
+            let missing = (at_once - waiting.len()).min(of_bucket.len());
+            let (first, rest) = of_bucket.split_at(if waiting.is_empty() { 0 } else { missing });
+            waiting.extend_from_slice(first);
+            if waiting.len() == at_once {
+                write(&buckets, &waiting)?;
+                waiting.clear();
+            }
+            let whole = rest.chunks_exact(at_once);
+            waiting.extend_from_slice(whole.remainder());
+            whole.into_iter().try_for_each(|some| write(&buckets, some))?;
         }
-        if !entries.is_empty() {
-            write(&buckets, &entries)?;
+        if !waiting.is_empty() {
+            write(&buckets, &waiting)?;
         }
         self.runs = Some(runs);
         self.memory.resize(0)
