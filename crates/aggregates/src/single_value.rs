@@ -115,7 +115,8 @@ impl Counted {
         values: &Vector,
         i: usize,
     ) -> Result<()> {
-        if count == 0 {
+        // A value that others are level with is still the one that was seen last.
+        if count == 0 && self.slots.is_set(group) {
             return Ok(());
         }
         let own = self.counts[group];

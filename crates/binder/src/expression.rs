@@ -7,6 +7,7 @@ use crate::select::SelectBinder;
 use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_plan::{Expr, Literal};
 use chalet_syntax::ast::{self, ExprKind};
+use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 
@@ -152,7 +153,7 @@ impl<'b> SelectBinder<'b> {
                 Ok(None)
             }
             Some(found) => Ok(Some(self.elements(found.expr, &names[found.used..])?)),
-            None => Ok(None),
+            None => self.nested_group(names),
         }
     }
 
@@ -334,6 +335,32 @@ pub(crate) fn has_paths(ty: &DataType) -> bool {
         DataType::Array(inner) => has_paths(inner),
         DataType::Json(_) | DataType::Variant(_) | DataType::Dynamic(_) => true,
         _ => false,
+    }
+}
+
+/// Literals in brackets, as an item of SELECT: the kernel names the array by what its literals are without a Variant, which they
+/// must have then.
+pub(crate) fn check_literal_array(e: &ast::Expr, ty: &DataType) -> Result<()> {
+    fn is_literal(e: &ast::Expr, is_item: bool) -> bool {
+        match &e.kind {
+            _ if e.alias.is_some() && !is_item => false,
+            ExprKind::Literal(_) => !is_item,
+            ExprKind::Call(call) => {
+                call.style == ast::CallStyle::Array && call.args.iter().all(|arg| is_literal(arg, false))
+            }
+            _ => false,
+        }
+    }
+    if !is_literal(e, true) {
+        return Ok(());
+    }
+    let mut element = ty;
+    while let DataType::Array(inner) = element {
+        element = inner.as_ref();
+    }
+    match element {
+        DataType::Variant(types) => common_supertype(types).map(drop),
+        _ => Ok(()),
     }
 }
 

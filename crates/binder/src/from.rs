@@ -1,6 +1,7 @@
 //! FROM: tables, views, table functions, sub-queries, common table expressions, ARRAY JOIN.
 
 use crate::environment::{ArgumentTable, REGEXP, TableArgument};
+use crate::parameters::has_parameters;
 use crate::query::{BoundQuery, Cte, QueryBinder};
 use crate::recursive::{body_uses, recursive_parts};
 use crate::row_rule::{MergePurpose, MergedColumn, row_rule};
@@ -223,6 +224,10 @@ impl SelectBinder<'_> {
             SAMPLING_NOT_SUPPORTED,
             "Storage {name} doesn't support sampling"
         );
+        if has_parameters(&*found) {
+            let nothing = Values { fields: Vec::new(), block: Block::new(Vec::new(), 0) };
+            return Ok((Plan::Values(nothing), TableScope::default()));
+        }
         let query = parse_query(text)?;
         let own = self.query.env.inside(&*found);
         let env = own.as_deref().unwrap_or(self.query.env);
@@ -503,7 +508,8 @@ impl SelectBinder<'_> {
     fn array_join(&mut self, plan: Plan, left: bool, exprs: &[ast::Expr]) -> Result<Plan> {
         let mut columns = Vec::new();
         let mut added: Vec<(ScopeColumn, bool)> = Vec::new();
-        for e in self.nested_columns(exprs) {
+        let (exprs, unnested) = self.nested_columns(exprs);
+        for e in exprs {
             let name = self.result_name(&e);
             let written = ast::Expr { alias: None, ..e.clone() };
             let array = match self.expr(&written) {
@@ -540,13 +546,15 @@ impl SelectBinder<'_> {
             }
         }
         self.tables.list.push(extra);
+        self.tables.unnested.extend(unnested);
         let unaligned = self.query.env.settings().enable_unaligned_array_join;
         Ok(Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left, unaligned }))
     }
 
-    /// `ARRAY JOIN n` where `n` is a Nested stored as columns `n.a`, `n.b`: all of them in step.
-    fn nested_columns(&self, exprs: &[ast::Expr]) -> Vec<ast::Expr> {
+    /// `ARRAY JOIN n` where `n` is a Nested stored as columns `n.a`, `n.b`: all of them in step. The names of such groups too.
+    fn nested_columns(&self, exprs: &[ast::Expr]) -> (Vec<ast::Expr>, Vec<Arc<str>>) {
         let mut all = Vec::with_capacity(exprs.len());
+        let mut groups = Vec::new();
         for e in exprs {
             if let Some(names) = self.matcher_names(e) {
                 all.extend(names.iter().map(|name| ast::Expr {
@@ -567,6 +575,8 @@ impl SelectBinder<'_> {
                 all.push(e.clone());
                 continue;
             }
+            let group = e.alias.as_ref().map_or(prefix.trim_end_matches('.'), |alias| alias.name.as_str());
+            groups.push(group.into());
             for column in nested {
                 let parts = column.name.split('.').map(ast::Ident::new).collect();
                 let alias = e
@@ -576,7 +586,7 @@ impl SelectBinder<'_> {
                 all.push(ast::Expr { kind: ExprKind::Identifier(parts), alias, span: e.span });
             }
         }
-        all
+        (all, groups)
     }
 }
 

@@ -22,6 +22,7 @@
 //! - [`order`]: ORDER BY, WITH FILL, LIMIT
 //! - [`fill`]: other columns in the rows that WITH FILL makes
 //! - [`names`]: the names of result columns
+//! - [`nested`]: Nested columns by the name of the whole
 //! - [`parameter_value`]: texts of query parameters as values
 //! - [`parameter_name`]: query parameters in names of columns
 //! - [`sample`]: the clause SAMPLE of a table
@@ -44,6 +45,7 @@ mod grouping;
 mod in_operator;
 mod join;
 mod names;
+mod nested;
 mod order;
 mod parameter_name;
 mod parameter_value;

@@ -36,7 +36,20 @@ pub(crate) fn is_matcher(e: &ast::Expr) -> bool {
     )
 }
 
+/// The columns of a Nested: their names in it, and what they are.
+pub(crate) type Group<'s> = Vec<(&'s str, &'s Expr)>;
+
 impl TableScope {
+    /// The columns `name.x` of a Nested.
+    pub fn group(&self, name: &str) -> Option<Group<'_>> {
+        let of_group = |c: &'_ ScopeColumn| c.name.strip_prefix(name)?.strip_prefix('.').map(str::len);
+        let columns = self.columns.iter().filter_map(|c| {
+            let len = of_group(c)?;
+            Some((&c.name[c.name.len() - len..], &c.expr))
+        });
+        Some(columns.collect()).filter(|columns: &Group| !columns.is_empty())
+    }
+
     pub fn find(&self, name: &str) -> Option<&ScopeColumn> {
         self.columns.iter().find(|c| &*c.name == name)
     }
@@ -69,6 +82,8 @@ pub(crate) struct Tables {
     pub ambiguous: Vec<Arc<str>>,
     /// Elements that ARRAY JOIN gave the name of a column: the bare name means them, `*` does not.
     pub joined: Vec<ScopeColumn>,
+    /// Nested columns that ARRAY JOIN took apart, by the names that their elements have now.
+    pub unnested: Vec<Arc<str>>,
 }
 
 /// A USING.
@@ -138,7 +153,7 @@ impl Tables {
 
     /// The tables that the front of the parts may name, and how many parts do: by what they are called here, then by the
     /// own names of those with an alias.
-    fn qualified(&self, parts: &[&str]) -> impl Iterator<Item = (usize, Vec<usize>)> {
+    pub fn qualified(&self, parts: &[&str]) -> impl Iterator<Item = (usize, Vec<usize>)> {
         let called = self.list.iter().enumerate().map(|(i, table)| (i, self.prefix_len(table, parts)));
         let own = parts.first().and_then(|name| self.position_by_own_name(name)).map(|i| (i, vec![1]));
         let of_database = match parts {
@@ -153,7 +168,9 @@ impl Tables {
         for (table, qualifiers) in self.qualified(parts) {
             for qualifier in qualifiers {
                 for used in (qualifier + 1..=parts.len()).rev() {
-                    if self.list[table].find(&parts[qualifier..used].join(".")).is_some() {
+                    let name = parts[qualifier..used].join(".");
+                    let whole = || used == parts.len() && self.list[table].group(&name).is_some();
+                    if self.list[table].find(&name).is_some() || whole() {
                         return Some(PlaceOfColumn { table, qualifier, used });
                     }
                 }

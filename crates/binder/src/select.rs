@@ -2,6 +2,7 @@
 
 use crate::aliases::collect_aliases;
 use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
+use crate::expression::check_literal_array;
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::{TableScope, Tables, is_matcher};
 use crate::shared::{Shared, count_uses_of_select};
@@ -187,6 +188,7 @@ impl<'b> SelectBinder<'b> {
                 Item::Written(e) => {
                     // EXISTS is called by what it finds.
                     let bound = self.expr(e)?;
+                    check_literal_array(e, bound.ty())?;
                     (self.result_name(e), bound)
                 }
                 Item::Bound(name, expr) => (name.clone(), expr.clone()),

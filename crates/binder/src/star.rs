@@ -74,7 +74,9 @@ impl SelectBinder<'_> {
         let two = tables.iter().filter(|table| table.name.is_some()).count() <= 2;
         let prefers_left = two && self.query.env.settings().single_join_prefer_left_table;
         let others = |(at, table): (usize, &TableScope)| {
-            at != position && (at < position || !prefers_left) && table.find(column).is_some()
+            at != position
+                && (at < position || !prefers_left)
+                && (table.find(column).is_some() || table.group(column).is_some())
         };
         tables.iter().enumerate().any(others)
     }

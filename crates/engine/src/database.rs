@@ -148,9 +148,13 @@ impl Database {
         self.shared.stands_for.clone().unwrap_or_else(|| Arc::downgrade(&self.shared))
     }
 
-    /// What the kernel calls the engine of a database like this.
-    pub(crate) fn engine(&self) -> &'static str {
-        if self.shared.catalog.store().is_some() { "Atomic" } else { "Memory" }
+    /// What the kernel calls the engine of the database that is always there, or of another of these tables.
+    pub(crate) fn engine(&self, name: &str) -> Arc<str> {
+        let usual = match self.shared.catalog.store() {
+            None if name == "default" => "Memory",
+            _ => "Atomic",
+        };
+        self.shared.catalog.database_engine(name).unwrap_or_else(|| usual.into())
     }
 
     /// A server's, with nothing of its own.

@@ -53,14 +53,12 @@ pub(crate) fn bind_with_aliases<'a>(
     Ok((fields, bound))
 }
 
-/// Fails where a constraint reads what is no stored column. What is assumed is never computed, and what else is wrong with a
-/// constraint is told to who inserts rows.
+/// Fails where a constraint, checked or assumed, reads what is no stored column. What else is wrong with one is told to who
+/// inserts rows.
 pub(crate) fn validate(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    schema.constraints.iter().filter(|c| !c.is_assumed).try_for_each(|c| {
-        match bind_stored([&*c.expr], schema, ctx) {
-            Err(error) if error.code() == codes::UNKNOWN_IDENTIFIER => Err(error),
-            _ => Ok(()),
-        }
+    schema.constraints.iter().try_for_each(|c| match bind_stored([&*c.expr], schema, ctx) {
+        Err(error) if error.code() == codes::UNKNOWN_IDENTIFIER => Err(error),
+        _ => Ok(()),
     })
 }
 

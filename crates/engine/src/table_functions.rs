@@ -223,7 +223,12 @@ fn length(arg: &TableArgument, function: &str) -> Result<u64> {
         let is_integer = ty.bare().is_number() && !ty.bare().is_decimal() && !ty.bare().is_float();
         ensure!(is_integer, BAD_ARGUMENTS, "Argument 'length' must be a literal with type UInt64, got {ty}.");
     }
-    unsigned(arg, function)
+    match arg {
+        TableArgument::Value(value, ty) => {
+            unsigned(&TableArgument::Value(value.clone(), ty.bare().clone()), function)
+        }
+        other => unsigned(other, function),
+    }
 }
 
 fn numbers(name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>> {

@@ -50,6 +50,8 @@ pub struct Database {
     /// Taken away by DETACH, until ATTACH; never a name of `tables`.
     pub detached: BTreeMap<String, Detached>,
     pub comment: String,
+    /// The engine that CREATE DATABASE named, where it is not the usual one.
+    pub engine: Option<Arc<str>>,
 }
 
 /// A table that takes the place of another.
@@ -166,6 +168,11 @@ impl Catalog {
         self.read().get(name).map(|database| database.comment.clone())
     }
 
+    /// The engine of a database, when it was created with another than the usual one.
+    pub fn database_engine(&self, name: &str) -> Option<Arc<str>> {
+        self.read().get(name)?.engine.clone()
+    }
+
     /// Gives a database another comment. Fails when there is none of the name.
     pub fn comment_database(&self, name: &str, comment: &str) -> Result<()> {
         self.change(|databases| {
@@ -242,6 +249,17 @@ impl Catalog {
     /// Adds an empty database. Fails when there is one of the name, unless `if_not_exists`, or when the disk cannot be
     /// written.
     pub fn create_database(&self, name: &str, if_not_exists: bool, comment: &str) -> Result<()> {
+        self.create_database_of(name, if_not_exists, comment, None)
+    }
+
+    /// The same of a database with an engine.
+    pub fn create_database_of(
+        &self,
+        name: &str,
+        if_not_exists: bool,
+        comment: &str,
+        engine: Option<Arc<str>>,
+    ) -> Result<()> {
         if if_not_exists && self.database_exists(name) {
             return Ok(());
         }
@@ -256,7 +274,8 @@ impl Catalog {
                 DATABASE_ALREADY_EXISTS,
                 "Database {name} already exists (detached)"
             );
-            let made = || Database { comment: comment.to_string(), ..Database::default() };
+            let made =
+                || Database { comment: comment.to_string(), engine: engine.clone(), ..Database::default() };
             databases.entry(name.to_string()).or_insert_with(made);
             Ok(())
         })
@@ -379,7 +398,7 @@ fn folders(databases: &Databases) -> impl Iterator<Item = &Arc<TableFolder>> {
 /// The databases as they are kept on disk.
 fn definitions(databases: &Databases) -> Vec<Definition> {
     let mut all = Vec::new();
-    for (database, Database { tables, detached, comment }) in databases.both() {
+    for (database, Database { tables, detached, comment, .. }) in databases.both() {
         let shown = in_backquotes(database);
         // What is detached for a time only is there again when the database is opened again, as the kernel has it.
         let tables = tables.iter().map(|(name, entry)| (DefinitionKind::Table, name, entry));

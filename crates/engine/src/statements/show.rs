@@ -290,7 +290,7 @@ fn create_sql(
         let Some(comment) = ctx.database.shared.catalog.database_comment(table) else {
             bail!(UNKNOWN_DATABASE, "Database {table} does not exist");
         };
-        let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), ctx.database.engine());
+        let mut sql = format!("CREATE DATABASE {}\nENGINE = {}", quoted(table), ctx.database.engine(table));
         if !comment.is_empty() {
             sql.push_str("\nCOMMENT ");
             write_string(&mut sql, comment.as_bytes());

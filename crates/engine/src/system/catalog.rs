@@ -20,14 +20,13 @@ pub(crate) fn databases(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let mut names = ctx.database.shared.catalog.database_names();
     names.extend(names::NAMES.iter().map(|n| n.to_string()));
     names.sort();
-    let own = ctx.database.engine();
     let row = |name: &String| {
-        let engine = if is_system(name) { "Memory" } else { own };
+        let engine = if is_system(name) { "Memory".into() } else { ctx.database.engine(name) };
         let comment = ctx.database.shared.catalog.database_comment(name).unwrap_or_default();
         vec![
             ("name", Value::from(name.as_str())),
-            ("engine", Value::from(engine)),
-            ("engine_full", Value::from(engine)),
+            ("engine", Value::from(&*engine)),
+            ("engine_full", Value::from(&*engine)),
             ("comment", Value::from(&*comment)),
         ]
     };

@@ -64,11 +64,13 @@ impl Parser<'_> {
         if self.at_keyword("SETTINGS PROFILES") || self.at_keyword("CURRENT ROLES") {
             return Ok(ShowKind::Access(self.before_output()));
         }
-        if self.accept_keyword("CHANGED SETTINGS") {
-            return Ok(ShowKind::Settings { changed: true });
-        }
-        if self.accept_keyword("SETTINGS") {
-            return Ok(ShowKind::Settings { changed: false });
+        let changed = self.accept_keyword("CHANGED SETTINGS");
+        if changed || self.accept_keyword("SETTINGS") {
+            // All of them are a table of `system`.
+            if !self.at_keyword("ILIKE") && !self.at_keyword("LIKE") {
+                self.expect_keyword("LIKE")?;
+            }
+            return Ok(ShowKind::Settings { changed });
         }
         if self.accept_keyword("SETTING") {
             return Ok(ShowKind::Setting(self.ident()?));

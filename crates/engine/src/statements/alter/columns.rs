@@ -74,6 +74,8 @@ pub(super) struct Draft<'a> {
     converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
     keys: Vec<String>,
+    /// The partition key of a table with parts.
+    partition: Option<String>,
     defaults: Arc<dyn Defaults>,
     /// Columns that are new.
     added: Vec<Arc<str>>,
@@ -104,6 +106,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     let mut draft = Draft {
         ttl: table.definition().keys.ttl.to_string(),
         keys: key_texts(table),
+        partition: Some(table.definition().keys.partition.to_string()),
         ..Draft::of(kept, table, table.definition().defaults.clone(), known, ctx)
     };
     let schema = draft.altered_by(commands)?;
@@ -237,6 +240,7 @@ impl<'a> Draft<'a> {
             ttl: String::new(),
             converted: Vec::new(),
             keys: Vec::new(),
+            partition: None,
             defaults,
             added: Vec::new(),
             sorting: None,
@@ -661,6 +665,16 @@ impl<'a> Draft<'a> {
         let fill = self.fill(&schema)?;
         let altered = Altered { schema, id: before.id, fill };
         if altered.schema.ty != before.schema.ty && was_stored {
+            let (from, to) = (&before.schema.ty, &altered.schema.ty);
+            ensure!(
+                self.partition.is_none()
+                    || !from.without_low_cardinality().is_nullable()
+                    || to.without_low_cardinality().is_nullable()
+                    || altered.schema.default.is_some(),
+                BAD_ARGUMENTS,
+                "Cannot convert column '{name}' from nullable type {from} to non-nullable type {to}. Please specify `DEFAULT` \
+                 expression in ALTER MODIFY COLUMN statement"
+            );
             self.check_type(name, &before.schema.ty, &altered.schema.ty)?;
             self.converted.push(altered.schema.name.clone());
         }
@@ -680,7 +694,17 @@ impl<'a> Draft<'a> {
                 a.entries().iter().all(|entry| b.entries().contains(entry))
             }
             (DataType::DateTime(_), DataType::DateTime(_)) => true,
-            _ => false,
+            // The same numbers by another name.
+            (DataType::Enum8(_), DataType::Int8)
+            | (DataType::Enum16(_), DataType::Int16)
+            | (DataType::DateTime(_), DataType::UInt32)
+            | (DataType::UInt32, DataType::DateTime(_))
+            | (DataType::Date, DataType::UInt16)
+            | (DataType::UInt16, DataType::Date) => {
+                let partition = self.partition.as_deref().unwrap_or_default();
+                partition.is_empty() || !uses(partition, name)?
+            }
+            _ => from.without_low_cardinality() == to.without_low_cardinality(),
         };
         if keeps_order { Ok(()) } else { self.check_key(name) }
     }
@@ -696,6 +720,7 @@ impl<'a> Draft<'a> {
             ttl: String::new(),
             converted: Vec::new(),
             keys: self.keys.clone(),
+            partition: self.partition.clone(),
             defaults: self.defaults.clone(),
             added: Vec::new(),
             sorting: None,

@@ -7,10 +7,13 @@ use crate::system::names::is_system;
 use chalet_base::{Result, bail, ensure};
 use chalet_syntax::ast;
 
-fn check_engine(engine: &ast::Engine) -> Result<()> {
+fn check_engine(engine: &ast::Engine, ctx: &QueryContext) -> Result<()> {
     let name = engine.name.as_str();
     match name {
         "Memory" | "Atomic" => {
+            ensure!(engine.args.is_none(), BAD_ARGUMENTS, "Database engine `{name}` cannot have arguments")
+        }
+        "Ordinary" if ctx.state.settings.flag("allow_deprecated_database_ordinary") == Some(true) => {
             ensure!(engine.args.is_none(), BAD_ARGUMENTS, "Database engine `{name}` cannot have arguments")
         }
         "Ordinary" => bail!(
@@ -64,7 +67,7 @@ pub(crate) fn database(create: &ast::CreateDatabase, ctx: &QueryContext) -> Resu
     }
     let engine = create.engine.as_ref().map(|e| e.name.as_str());
     if let Some(engine) = &create.engine {
-        check_engine(engine)?;
+        check_engine(engine, ctx)?;
     }
     let name_of_first = create.settings.first().map(|setting| &setting.name.name);
     ensure!(
@@ -79,5 +82,6 @@ pub(crate) fn database(create: &ast::CreateDatabase, ctx: &QueryContext) -> Resu
         NOT_IMPLEMENTED,
         "Database engine Memory is not supported in a database on disk. Use Atomic"
     );
-    catalog.create_database(name, create.if_not_exists, &comment_of(create.comment.as_deref()))
+    let own = engine.filter(|engine| *engine != "Atomic").map(Into::into);
+    catalog.create_database_of(name, create.if_not_exists, &comment_of(create.comment.as_deref()), own)
 }
