@@ -62,7 +62,10 @@ impl Tokens {
             let gone: Vec<&PartInfo> =
                 parts.iter().map(|part| &part.info).filter(|info| goes(info.number)).collect();
             let stays = |token: &Token| change.added.iter().any(|part| token.is_of(&part.info));
-            self.0.retain(|token| !gone.iter().any(|info| token.is_of(info)) || stays(token));
+            // A table without rows has had none, for what was moved out of it before too.
+            let is_emptied = gone.len() == parts.len() && change.added.is_empty();
+            let is_gone = |token: &Token| is_emptied || gone.iter().any(|info| token.is_of(info));
+            self.0.retain(|token| !is_gone(token) || stays(token));
         }
         self.0.extend(change.tokens.iter().cloned());
         let excess = self.0.len().saturating_sub(MAX_TOKENS);
