@@ -56,8 +56,8 @@ impl Tokens {
     /// Follows a change that is about to happen to `parts`. Where parts go and none comes that has their blocks, as merges and
     /// mutations have, their rows are gone: they may be inserted again.
     pub fn follow(&mut self, parts: &[Arc<Part>], change: &Change) {
-        let drops = !change.is_move && !(change.removed.is_empty() && change.detached.is_empty());
-        if drops && !self.0.is_empty() {
+        let drops = !(change.removed.is_empty() && change.detached.is_empty());
+        if drops && !change.is_move && !self.0.is_empty() {
             let goes = |number: u64| change.removed.contains(&number) || change.detached.contains(&number);
             let gone: Vec<&PartInfo> =
                 parts.iter().map(|part| &part.info).filter(|info| goes(info.number)).collect();
