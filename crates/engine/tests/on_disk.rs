@@ -326,6 +326,26 @@ fn optimized_tables_come_back_sorted() {
 }
 
 #[test]
+fn inserts_are_known_again_when_they_are_opened_anew() {
+    let place = Place::new();
+    let rows_after = |statements: &[&str]| {
+        let db = place.open();
+        statements.iter().for_each(|sql| drop(run(&db, sql)));
+        run(&db, "SELECT p, count() FROM t GROUP BY p ORDER BY p")
+    };
+    const INSERT: &str = "INSERT INTO t VALUES (1), (2)";
+    let create = "CREATE TABLE t (p UInt8) ENGINE = MergeTree PARTITION BY p ORDER BY p SETTINGS non_replicated_deduplication_window = 9";
+    assert_eq!(rows_after(&[create, INSERT]), "1\t1\n2\t1\n");
+    assert_eq!(rows_after(&[INSERT]), "1\t1\n2\t1\n");
+    assert_eq!(rows_after(&["ALTER TABLE t DROP PARTITION 1"]), "2\t1\n");
+    assert_eq!(rows_after(&[INSERT]), "1\t1\n2\t1\n");
+    rows_after(&["CREATE TABLE u AS t", "ALTER TABLE t MOVE PARTITION 1 TO TABLE u"]);
+    assert_eq!(rows_after(&[INSERT]), "2\t1\n");
+    assert_eq!(rows_after(&["TRUNCATE TABLE t"]), "");
+    assert_eq!(rows_after(&[INSERT]), "1\t1\n2\t1\n");
+}
+
+#[test]
 fn folders_go_with_their_tables() {
     let place = Place::new();
     let folders = || fs::read_dir(place.0.join("tables")).expect("the folder").count();

@@ -4,6 +4,7 @@ use super::Partition;
 use super::checksums::Checksums;
 use super::columns::{ColumnsVersion, put_text};
 use super::part::{Part, PartData, PartInfo};
+use super::tokens::Token;
 use crate::disk::TableFolder;
 use chalet_base::{Result, bail, ensure, err, lz4};
 use chalet_columns::Block;
@@ -23,8 +24,10 @@ pub struct Change {
     pub detached: Vec<u64>,
     /// By number: parts that were kept aside, and go.
     pub dropped_detached: Vec<u64>,
-    /// Of INSERTs, for which this is asked to be done once.
-    pub tokens: Vec<u64>,
+    /// Of the added parts of an INSERT that is asked to be done once.
+    pub tokens: Vec<Token>,
+    /// Are the rows that go in another table now? An INSERT of them stays done.
+    pub is_move: bool,
     /// Parts in the journal, by number, that have or no longer have the projection of a key.
     pub projected: Vec<(u64, u64)>,
     pub unprojected: Vec<(u64, u64)>,
@@ -36,12 +39,15 @@ const COLUMNS: u64 = 1;
 const REMOVED: u64 = 2;
 const ADDED_FILE: u64 = 3;
 const ADDED_ROWS: u64 = 4;
-const TOKEN: u64 = 5;
+/// Of a whole INSERT, as earlier versions wrote it: which parts it made is not known.
+const TOKEN_OF_INSERT: u64 = 5;
 const DETACHED: u64 = 6;
 const DROPPED_DETACHED: u64 = 7;
 const COLUMNS_OF_DEFINITION: u64 = 8;
 const PROJECTED: u64 = 9;
 const UNPROJECTED: u64 = 10;
+const TOKEN: u64 = 11;
+const MOVE: u64 = 12;
 
 impl Change {
     /// Appends the change as bytes.
@@ -85,9 +91,14 @@ impl Change {
                 put_var_uint(out, *number);
             }
         }
+        if self.is_move {
+            put_var_uint(out, MOVE);
+        }
         for token in &self.tokens {
             put_var_uint(out, TOKEN);
-            put_var_uint(out, *token);
+            put_var_uint(out, token.hash);
+            put_text(out, &token.partition);
+            put_var_uint(out, token.block);
         }
         Ok(())
     }
@@ -136,7 +147,13 @@ impl Change {
                 UNPROJECTED => change.unprojected.push((from.var_uint()?, from.var_uint()?)),
                 DETACHED => change.detached.push(from.var_uint()?),
                 DROPPED_DETACHED => change.dropped_detached.push(from.var_uint()?),
-                TOKEN => change.tokens.push(from.var_uint()?),
+                MOVE => change.is_move = true,
+                TOKEN_OF_INSERT => _ = from.var_uint()?,
+                TOKEN => change.tokens.push(Token {
+                    hash: from.var_uint()?,
+                    partition: from.text()?.into(),
+                    block: from.var_uint()?,
+                }),
                 other => bail!(INCORRECT_DATA, "A change of an unknown kind: {other}"),
             }
         }

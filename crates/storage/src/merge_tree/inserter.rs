@@ -4,7 +4,7 @@ use super::change::Change;
 use super::part::Part;
 use super::rewrite::Lineage;
 use super::skip_index::SkipIndexProgram;
-use super::{MergeTree, Partition};
+use super::{MergeTree, Partition, tokens};
 use chalet_base::Result;
 use chalet_columns::Block;
 use std::sync::Arc;
@@ -47,15 +47,15 @@ impl PartsInserter {
         Ok(())
     }
 
-    /// Makes the rows visible, all at once. An INSERT that has a token is done once.
+    /// Makes the rows visible, all at once. Parts of an INSERT that has a token are made once.
     pub fn finish(self, token: Option<u64>) -> Result<()> {
         if self.made.is_empty() {
             return Ok(());
         }
         let token_window = self.table.definition().dedup_window;
         self.table.parts().commit(Change {
+            tokens: token.map_or_else(Vec::new, |insert| tokens::of_insert(insert, &self.made)),
             added: self.made,
-            tokens: token.into_iter().collect(),
             token_window,
             ..Change::default()
         })

@@ -38,6 +38,7 @@
 //! - [`scan`]: parts to blocks
 //! - [`runs`]: parts as sorted runs
 //! - [`part_rows`]: rows of parts by row id
+//! - [`tokens`]: which INSERTs were done
 //! - [`table`]: the table
 //! - [`part_set`]: some of its parts as a table
 
@@ -67,6 +68,7 @@ pub mod skip_index;
 mod sorted_rows;
 mod stored_type;
 mod table;
+mod tokens;
 
 pub use definition::{Defaults, Definition, ImplicitIndexes};
 pub use inserter::PartsInserter;

@@ -7,6 +7,7 @@ use super::part::{Part, PartInfo};
 use super::part_file::number_of;
 use super::projection;
 use super::skip_index::{is_unfinished, parse_file_name};
+use super::tokens::Tokens;
 use crate::disk::{TableFolder, fs};
 use crate::insert::changed_meanwhile;
 use chalet_base::events::{Event, count};
@@ -19,8 +20,6 @@ use std::time::SystemTime;
 
 /// A journal is written anew when it is longer than this, and than twice what it still says.
 const LEAST_TO_COMPACT: u64 = 1 << 20;
-/// Tokens of so many INSERTs are remembered.
-const MAX_TOKENS: usize = 10_000;
 /// So many versions of columns are kept in any case.
 const RECENT_VERSIONS: usize = 8;
 /// How often a reader looks again at what another process has changed meanwhile.
@@ -35,7 +34,7 @@ pub struct State {
     pub detached: Vec<Arc<Part>>,
     /// All versions of columns, ascending; the last is that of new parts.
     pub versions: Vec<Arc<ColumnsVersion>>,
-    tokens: VecDeque<u64>,
+    tokens: Tokens,
     /// The next INSERT's.
     next_block: u64,
 }
@@ -64,6 +63,7 @@ impl State {
                 self.versions.insert(place, version.clone());
             }
         }
+        self.tokens.follow(&self.parts, change);
         if !change.removed.is_empty() {
             let removed: HashSet<u64> = change.removed.iter().copied().collect();
             self.parts.retain(|part| !removed.contains(&part.info.number));
@@ -91,10 +91,6 @@ impl State {
             }
         }
         self.detached.retain(|part| !change.dropped_detached.contains(&part.info.number));
-        self.tokens.extend(&change.tokens);
-        while self.tokens.len() > MAX_TOKENS {
-            self.tokens.pop_front();
-        }
     }
 
     /// The versions of columns that a journal which is written anew is sure to have: old ones that no part has are left out,
@@ -129,7 +125,7 @@ impl State {
             columns: self.kept_versions().cloned().collect(),
             added: all().cloned().collect(),
             detached: self.detached.iter().map(|part| part.info.number).collect(),
-            tokens: self.tokens.iter().copied().collect(),
+            tokens: self.tokens.iter().cloned().collect(),
             ..Change::default()
         }
     }
@@ -575,16 +571,9 @@ impl Drop for Claim {
 
 /// Numbers the parts of an INSERT, and finds those that go.
 fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>) -> Result<()> {
-    let tokens = std::mem::take(&mut change.tokens);
-    let is_known =
-        |token: &u64| state.tokens.iter().rev().take(change.token_window).any(|known| known == token);
-    if !tokens.is_empty() && tokens.iter().all(is_known) {
-        // The very INSERT was done before.
-        count(Event::DuplicatedInsertedBlocks);
-        change.added.clear();
+    if leave_out_known(change, state) {
         return Ok(());
     }
-    change.tokens = tokens;
     let found: Vec<Arc<Part>> =
         state.parts.iter().filter(|part| change.removed.contains(&part.info.number)).cloned().collect();
     let is_there = |number: &u64| state.parts.iter().any(|part| part.info.number == *number);
@@ -608,7 +597,27 @@ fn prepare(change: &mut Change, state: &mut State, removed: &mut Vec<Arc<Part>>)
             (part.info.min_block, part.info.max_block) = (block, block);
         }
     }
+    for (token, part) in change.tokens.iter_mut().zip(&change.added) {
+        token.block = part.info.min_block;
+    }
     Ok(())
+}
+
+/// Leaves out parts of an INSERT that were made before; were all of them?
+fn leave_out_known(change: &mut Change, state: &State) -> bool {
+    let tokens = std::mem::take(&mut change.tokens);
+    if tokens.is_empty() {
+        return false;
+    }
+    for (token, part) in tokens.into_iter().zip(std::mem::take(&mut change.added)) {
+        if state.tokens.has(&token, change.token_window.saturating_sub(change.tokens.len())) {
+            count(Event::DuplicatedInsertedBlocks);
+        } else {
+            change.tokens.push(token);
+            change.added.push(part);
+        }
+    }
+    change.added.is_empty()
 }
 
 /// Removes files that the journal does not name, and fails where one that it names is missing. Returns the next number.

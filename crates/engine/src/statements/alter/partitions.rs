@@ -205,20 +205,11 @@ pub(super) fn copy(
     let check = || ctx.control.check_with_interrupt();
     if how != Copy::Attach && Arc::ptr_eq(target.parts(), source.parts()) {
         // It is there already.
-        return Ok(());
+        let has_rows = source.parts().snapshot()?.parts.iter().any(|part| wanted.has(&part.info));
+        return check_source(how, has_rows, partition, ctx);
     }
     let (source_claim, parts) = source.parts().claim_all(|info| wanted.has(info), &check)?;
-    let shown = match partition {
-        ast::Partition::All => String::new(),
-        ast::Partition::Id(expr) | ast::Partition::Value(expr) => expr.to_string(),
-    };
-    let takes_none = ctx.state.settings.flag("allow_replace_partition_from_empty_source") == Some(true);
-    ensure!(
-        how != Copy::Replace || !parts.is_empty() || takes_none,
-        BAD_ARGUMENTS,
-        "The source table has no parts in partition {shown}: refusing `REPLACE PARTITION` because it would silently drop the \
-         destination partition's data. Set `allow_replace_partition_from_empty_source = 1` to replace it with nothing"
-    );
+    check_source(how, !parts.is_empty(), partition, ctx)?;
     let mut change = Change::default();
     for part in &parts {
         change.added.extend(copied(target, source, part, ctx)?);
@@ -239,13 +230,29 @@ pub(super) fn copy(
     match how {
         Copy::Move => {
             let removed = source_claim.numbers().to_vec();
-            source.parts().commit(Change { removed, ..Change::default() }).inspect_err(|_| {
+            source.parts().commit(Change { removed, is_move: true, ..Change::default() }).inspect_err(|_| {
                 // Where nothing can be written any more the rows are in both tables.
                 let _ = target.parts().commit(Change { removed: added, ..Change::default() });
             })
         }
         Copy::Attach | Copy::Replace => Ok(()),
     }
+}
+
+/// Fails where REPLACE PARTITION would do no more than drop a partition.
+fn check_source(how: Copy, has_rows: bool, partition: &ast::Partition, ctx: &QueryContext) -> Result<()> {
+    let shown = match partition {
+        ast::Partition::All => String::new(),
+        ast::Partition::Id(expr) | ast::Partition::Value(expr) => expr.to_string(),
+    };
+    let takes_none = ctx.state.settings.flag("allow_replace_partition_from_empty_source") == Some(true);
+    ensure!(
+        how != Copy::Replace || has_rows || takes_none,
+        BAD_ARGUMENTS,
+        "The source table has no parts in partition {shown}: refusing `REPLACE PARTITION` because it would silently drop the \
+         destination partition's data. Set `allow_replace_partition_from_empty_source = 1` to replace it with nothing"
+    );
+    Ok(())
 }
 
 /// CLONE AS: all rows of a table in another that is new.
