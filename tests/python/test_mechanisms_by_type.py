@@ -72,6 +72,7 @@ MECHANISMS = {
     "sorts by wide entries": ("WideSorts", "SELECT cityHash64(groupArray(v)) FROM (SELECT * FROM t ORDER BY w, m)", ""),
     "partitions by entries": ("EntryBounds", "SELECT sum(r * v) FROM (SELECT rank() OVER (PARTITION BY n ORDER BY m) AS r, v FROM t)", ""),
     "final": ("FinalMergedRanges", "SELECT count(), sum(v), max(s), uniqExact(n) FROM r FINAL", ""),
+    "counts of values": ("StatisticsAnswers", "SELECT count(), count(n), count(s), count(w) FROM t", "optimize_count_from_files = 0"),
     "condition cache": ("QueryConditionCacheHits", "SELECT count() FROM t WHERE w = 'key 4711'", "use_query_condition_cache = 0"),
 }
 

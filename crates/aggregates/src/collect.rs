@@ -43,6 +43,12 @@ pub trait Collector: Send + Sync + 'static {
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         finish_prefixes(self, args, rows, ends)
     }
+
+    /// The results over ranges of the rows of the arguments, of which those with one start stand together; None where they are no quicker made together.
+    fn of_ranges(&self, args: &[Vector], ranges: &[Range<usize>]) -> Result<Option<Vector>> {
+        let _ = (args, ranges);
+        Ok(None)
+    }
 }
 
 /// The results of a group that grows, each made from all of its rows.
@@ -253,6 +259,10 @@ impl States for Rows {
         // Rows beyond the limit have not been kept.
         let ends: Vec<usize> = ends.iter().map(|end| (before + end - from).min(rows.len())).collect();
         self.collector.finish_growing(&index.args, rows, &ends)
+    }
+
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        self.collector.of_ranges(args, frames)
     }
 
     fn memory(&self) -> usize {

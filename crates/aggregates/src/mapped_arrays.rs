@@ -409,21 +409,13 @@ impl Maps {
         Ok(values)
     }
 
-    /// Appends the values of entries to a builder for each array.
-    fn push_values(&self, entries: &[u32], out: &mut [Builder]) -> Result<()> {
-        for ((column, ty), out) in self.columns.iter().zip(&self.shape.results).zip(out) {
+    /// Appends the value of an entry to a builder for each array.
+    fn push_value(&self, entry: u32, out: &mut [Builder]) -> Result<()> {
+        for (column, out) in self.columns.iter().zip(out) {
             match column {
-                Column::Floats(sums) => {
-                    entries
-                        .iter()
-                        .try_for_each(|&entry| crate::quantile::push_float(sums[entry as usize], out))?;
-                }
-                Column::Integers(sums) => {
-                    entries
-                        .iter()
-                        .try_for_each(|&entry| crate::floats::push_integer(sums[entry as usize], out))?;
-                }
-                Column::Slots(slots) => out.push_rows(&slots.finish(self.sets.len(), ty)?, entries),
+                Column::Floats(sums) => crate::quantile::push_float(sums[entry as usize], out)?,
+                Column::Integers(sums) => crate::floats::push_integer(sums[entry as usize], out)?,
+                Column::Slots(slots) => slots.push(entry as usize, out)?,
             }
         }
         Ok(())
@@ -569,24 +561,43 @@ impl States for Maps {
         let keys = self.keys()?;
         let mut order: Vec<u32> = (0..self.sets.len() as u32).collect();
         order.sort_by(|&a, &b| by_key(&keys, a, b));
-        let mut present: Vec<bool> = (0..self.sets.len()).map(|entry| entry < known).collect();
-        let (mut rows, mut offsets) = (Vec::new(), vec![0i64]);
-        let mut values: Vec<Builder> = self.shape.results.iter().map(Builder::new).collect();
-        let starts = std::iter::once(&from).chain(ends);
+        let mut ranks = vec![0u32; order.len()];
+        order.iter().zip(0..).for_each(|(&entry, rank)| ranks[entry as usize] = rank);
+        // A row changes the values of few entries: these are written down, and results say which writing of each entry is theirs.
+        let mut written: Vec<Builder> = self.shape.results.iter().map(Builder::new).collect();
+        let mut newest = vec![u32::MAX; order.len()];
+        let mut n_written = 0;
+        // Those that have come, by their keys.
+        let mut present: Vec<u32> = Vec::new();
+        let zeros_go = !self.columns.iter().any(|column| matches!(column, Column::Slots(_)));
+        let (mut rows, mut writings, mut offsets) = (Vec::new(), Vec::new(), vec![0i64]);
         let mut next = 0;
-        for (&start, &end) in starts.zip(ends) {
+        let starts = std::iter::once(&from).chain(ends);
+        for (at, (&start, &end)) in starts.zip(ends).enumerate() {
             let first = next;
             next = self.add_values(args, start..end, &entries, first)?;
-            entries[first..next]
-                .iter()
-                .filter(|&&entry| entry != LEFT_OUT)
-                .for_each(|&entry| present[entry as usize] = true);
+            let before = 0..if at == 0 { known as u32 } else { 0 };
+            for entry in before.chain(entries[first..next].iter().copied().filter(|&entry| entry != LEFT_OUT))
+            {
+                if newest[entry as usize] == u32::MAX {
+                    let rank = ranks[entry as usize];
+                    let place = present.partition_point(|&other| ranks[other as usize] < rank);
+                    present.insert(place, entry);
+                }
+                self.push_value(entry, &mut written)?;
+                newest[entry as usize] = n_written;
+                n_written += 1;
+            }
             let first = rows.len();
-            rows.extend(order.iter().filter(|&&entry| present[entry as usize] && !self.is_zero(entry)));
+            if zeros_go {
+                rows.extend(present.iter().filter(|&&entry| !self.is_zero(entry)));
+            } else {
+                rows.extend_from_slice(&present);
+            }
+            writings.extend(rows[first..].iter().map(|&entry| newest[entry as usize]));
             offsets.push(rows.len() as i64);
-            self.push_values(&rows[first..], &mut values)?;
         }
-        let values = values.into_iter().map(Builder::finish).collect();
+        let values = written.into_iter().map(|values| values.finish().gather(&writings)).collect();
         Ok(lists(keys.gather(&rows), values, offsets))
     }
 

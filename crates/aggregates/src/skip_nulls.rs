@@ -33,8 +33,13 @@ impl Aggregate for SkipNulls {
     }
 
     fn of_all_rows(&self) -> Option<OfAllRows> {
-        // Rows where the argument is not NULL are fewer.
-        self.inner.of_all_rows().filter(|known| self.makes_null && *known != OfAllRows::Count)
+        match self.inner.of_all_rows()? {
+            // Rows where the argument is not NULL are fewer.
+            OfAllRows::Count | OfAllRows::CountOfValues => {
+                (!self.makes_null).then_some(OfAllRows::CountOfValues)
+            }
+            known => self.makes_null.then_some(known),
+        }
     }
 
     fn split(&self) -> Option<Split> {

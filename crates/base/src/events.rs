@@ -108,6 +108,7 @@ events! {
     ClusteredBlocks: "Blocks of sorts whose rows of one bucket were brought together before they were gathered",
     EntryBounds: "Parts of windows whose partitions and peers were told by sorted entries, without the columns of their keys",
     WideSorts: "Sorts whose entries held all that is compared of their keys, because many rows share the first eight bytes",
+    StatisticsAnswers: "Aggregates over whole tables that were answered from what is known of these, without rows being read",
     UnreadColumnsLeftOut: "Columns that joins and sorts did not make, because nobody reads them behind these",
     NarrowJoinCopies: "Columns of right sides of joins that were copied in fewer bytes, because many rows were picked from them",
     DirectJoins: "Joins with dictionaries that look their keys up, instead of reading all rows",

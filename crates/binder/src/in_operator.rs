@@ -12,6 +12,18 @@ use std::sync::{Arc, OnceLock};
 impl SelectBinder<'_> {
     pub(crate) fn in_operator(&mut self, left: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Expr> {
         let null_in = self.query.env.settings().transform_null_in;
+        self.in_operator_where(left, right, negated, null_in, null_in)
+    }
+
+    /// IN where NULL is a value of sets or not, and of lists that are no constants.
+    fn in_operator_where(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        negated: bool,
+        null_in: bool,
+        null_in_lists: bool,
+    ) -> Result<Expr> {
         let left = self.expr(left)?;
         if matches!(left.ty().bare(), DataType::Tuple(fields) if fields.is_empty()) {
             // There is one empty tuple.
@@ -48,18 +60,20 @@ impl SelectBinder<'_> {
             && is_list_of(array.ty(), left.ty())
             && array.as_literal().is_none()
         {
-            return self.in_array(left, array.clone(), negated, null_in);
+            return self.in_array(left, array.clone(), negated, null_in_lists);
         }
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
             return self.in_constants(left, &literals, negated, null_in);
         }
-        self.in_expressions(left, elements, negated, null_in)
+        self.in_expressions(left, elements, negated, null_in_lists)
     }
 
-    /// `nullIn` without the setting that makes NULL a value: sets hold no NULL then, and what is NULL is not found.
+    /// `nullIn` without the setting that makes NULL a value: sets hold no NULL then, and what is NULL is not found in them, but lists
+    /// that differ from row to row may have it.
     pub(crate) fn null_in(&mut self, left: &ast::Expr, right: &ast::Expr, negated: bool) -> Result<Expr> {
         let env = self.query.env;
-        let found = self.in_operator(left, right, false)?;
+        let null_in = env.settings().transform_null_in;
+        let found = self.in_operator_where(left, right, false, null_in, true)?;
         let found = make_call(env, "ifNull", vec![found, Expr::literal(&Value::UInt(0), DataType::UInt8)?])?;
         let found = cast(env, found, &DataType::UInt8)?;
         if negated { make_call(env, "not", vec![found]) } else { Ok(found) }

@@ -1,12 +1,14 @@
-//! `SELECT min(a), max(a), count() FROM t` from what the table knows of all its rows, without reading them.
+//! `SELECT min(a), max(a), count(), count(a) FROM t` from what the table knows of all its rows, without reading them.
 
 use crate::ExecContext;
 use crate::ranges::{is_hint, orders_plainly};
+use chalet_base::events::{self, Event};
 use chalet_columns::{Block, Column, Vector};
 use chalet_function_api::aggregate::OfAllRows;
 use chalet_plan::{Aggregate, AggregateCall, ColumnId, Expr, Plan, ScanNode};
-use chalet_storage::{ScanRequest, Summary};
+use chalet_storage::{Scan, ScanRequest};
 use chalet_types::Value;
+use std::sync::Arc;
 
 /// The only row of the aggregate, if the table knows every value of it.
 pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
@@ -38,7 +40,14 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
     if !(over_all_rows && one_row && every_row && unlimited) || node.calls.is_empty() {
         return None;
     }
-    let mut columns: Vec<usize> = Vec::new();
+    let (mut columns, mut counted): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    let place_in = |columns: &mut Vec<usize>, id: ColumnId| {
+        let column = scan.columns.iter().position(|(_, field)| Some(field.id) == of_scan(id))?;
+        Some(columns.iter().position(|c| *c == column).unwrap_or_else(|| {
+            columns.push(column);
+            columns.len() - 1
+        }))
+    };
     let mut asked = Vec::with_capacity(node.calls.len());
     for call in &node.calls {
         let what = call.aggregate.of_all_rows()?;
@@ -46,28 +55,32 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
             (OfAllRows::Count, []) => 0,
             (OfAllRows::Count, [Expr::Column(..) | Expr::Literal(_)]) => 0,
             (OfAllRows::Min | OfAllRows::Max, [Expr::Column(id, ty)]) if orders_plainly(ty.bare()) => {
-                let column = scan.columns.iter().position(|(_, field)| Some(field.id) == of_scan(*id))?;
-                columns.iter().position(|c| *c == column).unwrap_or_else(|| {
-                    columns.push(column);
-                    columns.len() - 1
-                })
+                place_in(&mut columns, *id)?
+            }
+            (OfAllRows::CountOfValues, [Expr::Column(id, ty)])
+                if ty.without_low_cardinality().is_nullable() =>
+            {
+                place_in(&mut counted, *id)?
             }
             _ => return None,
         };
         asked.push((call, what, place));
     }
-    let counts = asked.iter().any(|(_, what, _)| *what == OfAllRows::Count);
+    let counts = asked.iter().any(|(_, what, _)| matches!(what, OfAllRows::Count | OfAllRows::CountOfValues));
     if counts && !ctx.settings.optimize_count_from_files
         || !columns.is_empty() && !ctx.settings.optimize_use_implicit_projections
     {
         return None;
     }
-    let summary = summary(scan, &columns, ctx)?;
+    let known = known_of(scan, ctx)?;
+    let summary = known.summary(&columns)?;
+    let nulls = if counted.is_empty() { Vec::new() } else { known.null_counts(&counted)? };
     let mut row = Vec::with_capacity(asked.len());
     for (call, what, place) in asked {
         let ty = &call.field.ty;
         let value = match (what, summary.extremes.get(place)) {
             (OfAllRows::Count, _) => Value::UInt(summary.rows),
+            (OfAllRows::CountOfValues, _) => Value::UInt(summary.rows.checked_sub(*nulls.get(place)?)?),
             (OfAllRows::Min, Some(Some((min, _)))) => min.clone(),
             (OfAllRows::Max, Some(Some((_, max)))) => max.clone(),
             // No row reached it.
@@ -80,6 +93,7 @@ pub(crate) fn answer(node: &Aggregate, ctx: &ExecContext) -> Option<Block> {
         }
         row.push(Column::Flat(vector));
     }
+    events::count(Event::StatisticsAnswers);
     Some(Block::new(row, 1))
 }
 
@@ -96,12 +110,13 @@ fn counted_whatever_hints_say(node: &Aggregate, scan: &ScanNode, ctx: &ExecConte
     Some(Block::new(columns.collect(), 1)).filter(|_| !node.calls.is_empty())
 }
 
-fn summary(scan: &ScanNode, columns: &[usize], ctx: &ExecContext) -> Option<Summary> {
+/// The scan of all rows, which knows something of them.
+fn known_of(scan: &ScanNode, ctx: &ExecContext) -> Option<Arc<dyn Scan>> {
     let request = ScanRequest {
         columns: scan.columns.iter().map(|c| c.0).collect(),
         context: ctx.scan.clone(),
         ..ScanRequest::default()
     };
     // An error is told by the scan that reads.
-    scan.table.scan(&request).ok()?.summary(columns)
+    scan.table.scan(&request).ok()
 }

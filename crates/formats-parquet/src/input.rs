@@ -295,6 +295,11 @@ impl FileScan for Scan {
         Some(Summary { rows: self.file.n_rows(), extremes })
     }
 
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        let of = |&column: &usize| self.file.nulls(self.by_name.read[self.by_name.with_its_nulls(column)?]);
+        columns.iter().map(of).collect()
+    }
+
     fn page_minima(&self, column: usize) -> Option<Vec<(usize, Value)>> {
         self.file.page_minima(self.by_name.read[self.by_name.as_it_is(column)?])
     }

@@ -189,6 +189,11 @@ impl ParquetFile {
         chunk.statistics()?.null_count_opt()
     }
 
+    /// NULLs of a column in the whole file.
+    pub fn nulls(&self, column: usize) -> Option<u64> {
+        (0..self.n_row_groups()).map(|group| self.null_count(group, column)).sum()
+    }
+
     /// The rows of a row group whose pages can match, ascending and apart; `None`: the page index excludes nothing.
     pub fn matching_rows(&self, group: usize, predicates: &[RangePredicate]) -> Option<Vec<Range<usize>>> {
         let n_rows = self.row_group_rows(group);

@@ -52,6 +52,13 @@ impl ByName {
         (*from == source.to).then_some(*position)
     }
 
+    /// The same of a column that has NULL where the wanted one has it.
+    pub fn with_its_nulls(&self, wanted: usize) -> Option<usize> {
+        let source = self.sources.get(wanted)?;
+        let (position, from) = source.from.as_ref()?;
+        (from.without_low_cardinality() == source.to.without_low_cardinality()).then_some(*position)
+    }
+
     /// The wanted columns of a block of the file's columns in the order of [`read`](Self::read).
     pub fn block(&self, block: &Block, request: &ReadRequest) -> Result<Block> {
         let n = block.n_rows();

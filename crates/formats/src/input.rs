@@ -318,6 +318,12 @@ pub trait FileScan: Send {
         let _ = columns;
         None
     }
+
+    /// The same of the number of NULLs of each column.
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        let _ = columns;
+        None
+    }
 }
 
 /// Rows of an opened file by their numbers.

@@ -139,6 +139,8 @@ pub trait Aggregate: Send + Sync {
 pub enum OfAllRows {
     /// The number of rows; the argument, if there is one, is never NULL.
     Count,
+    /// The number of values of the argument that are not NULL.
+    CountOfValues,
     /// The smallest value, NULLs aside.
     Min,
     /// The largest value, NULLs aside.

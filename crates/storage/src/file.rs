@@ -548,6 +548,21 @@ struct FilesScan {
     parallelism: usize,
 }
 
+impl FilesScan {
+    /// Where columns are among those that the reader gives, if it gives the rows of all files as they are.
+    fn own_columns(&self, columns: &[usize]) -> Option<Vec<usize>> {
+        let places = &self.shared.places;
+        let own = |column: usize| {
+            let is_own = |place: &&Place| matches!(place, Place::Own);
+            is_own(&&places[column]).then(|| places[..column].iter().filter(is_own).count())
+        };
+        if self.shared.filter.is_some() || (self.shared.filling.is_some() && !columns.is_empty()) {
+            return None;
+        }
+        columns.iter().map(|&column| own(column)).collect()
+    }
+}
+
 impl Scan for FilesScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
         Ok(Box::new(Worker { shared: self.shared.clone(), current: None, passed_by: 0 }))
@@ -570,20 +585,21 @@ impl Scan for FilesScan {
     }
 
     fn summary(&self, columns: &[usize]) -> Option<Summary> {
-        let places = &self.shared.places;
-        // Positions among the columns that the reader gives.
-        let own = |column: usize| {
-            let is_own = |place: &&Place| matches!(place, Place::Own);
-            is_own(&&places[column]).then(|| places[..column].iter().filter(is_own).count())
-        };
-        let own: Vec<usize> = columns.iter().map(|&column| own(column)).collect::<Option<_>>()?;
-        if self.shared.filter.is_some() || (self.shared.filling.is_some() && !columns.is_empty()) {
-            return None;
-        }
+        let own = self.own_columns(columns)?;
         let mut all = Summary::empty(own.len());
         for file in &self.shared.files {
             // An error is told when the file is read.
             all.merge(self.shared.open(file).ok()?.summary(&own)?);
+        }
+        Some(all)
+    }
+
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        let own = self.own_columns(columns)?;
+        let mut all = vec![0; own.len()];
+        for file in &self.shared.files {
+            let counts = self.shared.open(file).ok()?.null_counts(&own)?;
+            all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         Some(all)
     }

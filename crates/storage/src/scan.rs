@@ -143,6 +143,12 @@ pub trait Scan: Send + Sync {
         None
     }
 
+    /// The same of the number of NULLs of each column.
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        let _ = columns;
+        None
+    }
+
     /// Every block holds exactly the rows that pass the filter of the request: nobody need filter again.
     fn applies_filter(&self) -> bool {
         false

@@ -10,6 +10,7 @@ use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 const ARRAY: AggregateRecord = AggregateRecord {
@@ -201,5 +202,14 @@ impl Collector for LimitedCollector {
             }
             _ => finish_prefixes(self, args, rows, ends),
         }
+    }
+
+    fn of_ranges(&self, args: &[Vector], ranges: &[Range<usize>]) -> Result<Option<Vector>> {
+        if !matches!(self.choice, Choice::First) {
+            return Ok(None);
+        }
+        let kept = |range: &Range<usize>| range.start..range.end.min(range.start.saturating_add(self.limit));
+        let kept: Vec<_> = ranges.iter().map(kept).collect();
+        Ok(Some(Data::List(args[0].lists(&kept)).into()))
     }
 }

@@ -10,6 +10,7 @@ use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, I256, Physical, Value};
+use std::ops::Range;
 use std::sync::Arc;
 
 const SUM: AggregateRecord = AggregateRecord {
@@ -119,31 +120,45 @@ impl Windows {
         (1..totals.len()).map(|end| minus(totals[end], totals[end.saturating_sub(window)])).collect()
     }
 
-    /// Appends the elements of a group of `n` rows, whose sums are the first ones.
-    fn append(&self, sums: &Data, n: usize, out: &mut ListBuilder) -> Result<()> {
-        let size = self.window.unwrap_or(n).max(1);
+    /// Appends the elements of a group whose sums stand at `at`.
+    fn append(&self, sums: &Data, at: Range<usize>, out: &mut ListBuilder) -> Result<()> {
+        let size = self.window.unwrap_or(at.len()).max(1);
         let to = &mut out.values.values;
         match (sums, to) {
             (Data::F64(sums), Values::F64(to)) if self.mean => {
-                to.extend(sums[..n].iter().map(|sum| sum / size as f64));
+                to.extend(sums[at].iter().map(|sum| sum / size as f64));
             }
             (Data::I128(sums), Values::I128(to)) if self.mean => {
-                to.extend(sums[..n].iter().map(|sum| sum / size as i128));
+                to.extend(sums[at].iter().map(|sum| sum / size as i128));
             }
             (Data::I256(sums), Values::I256(to)) if self.mean => {
-                to.extend(sums[..n].iter().map(|sum| *sum / I256::from(size as u64)));
+                to.extend(sums[at].iter().map(|sum| *sum / I256::from(size as u64)));
             }
-            (Data::F64(sums), Values::F64(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::U64(sums), Values::U64(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::I64(sums), Values::I64(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::U128(sums), Values::U128(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::I128(sums), Values::I128(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::U256(sums), Values::U256(to)) => to.extend_from_slice(&sums[..n]),
-            (Data::I256(sums), Values::I256(to)) => to.extend_from_slice(&sums[..n]),
+            (Data::F64(sums), Values::F64(to)) => to.extend_from_slice(&sums[at]),
+            (Data::U64(sums), Values::U64(to)) => to.extend_from_slice(&sums[at]),
+            (Data::I64(sums), Values::I64(to)) => to.extend_from_slice(&sums[at]),
+            (Data::U128(sums), Values::U128(to)) => to.extend_from_slice(&sums[at]),
+            (Data::I128(sums), Values::I128(to)) => to.extend_from_slice(&sums[at]),
+            (Data::U256(sums), Values::U256(to)) => to.extend_from_slice(&sums[at]),
+            (Data::I256(sums), Values::I256(to)) => to.extend_from_slice(&sums[at]),
             _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
         }
         out.close();
         Ok(())
+    }
+}
+
+impl Windows {
+    /// An array of each range of sums.
+    fn arrays(&self, sums: Data, ranges: &[Range<usize>]) -> Result<Vector> {
+        if !self.mean {
+            return Ok(Data::List(Vector::from(sums).lists(ranges)).into());
+        }
+        let mut out = Builder::new(&self.result_type());
+        let to = list(&mut out)?;
+        to.values.reserve(ranges.iter().map(Range::len).sum());
+        ranges.iter().try_for_each(|range| self.append(&sums, range.clone(), to))?;
+        Ok(out.finish())
     }
 }
 
@@ -160,20 +175,32 @@ impl Collector for Windows {
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
-        self.append(&self.sums(&args[0], rows)?, rows.len(), list(out)?)
+        self.append(&self.sums(&args[0], rows)?, 0..rows.len(), list(out)?)
     }
 
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         let sums = self.sums(&args[0], &rows[..ends.last().copied().unwrap_or(0)])?;
-        if !self.mean {
-            let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
-            return Ok(Data::List(Vector::from(sums).lists(&ranges)).into());
+        let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
+        self.arrays(sums, &ranges)
+    }
+
+    fn of_ranges(&self, args: &[Vector], ranges: &[Range<usize>]) -> Result<Option<Vector>> {
+        let (mut sums, mut places) = (Vec::new(), Vec::with_capacity(ranges.len()));
+        let mut before = 0;
+        for group in ranges.chunk_by(|a, b| a.start == b.start) {
+            let rows: Vec<u32> = match group.iter().max_by_key(|range| range.end) {
+                Some(longest) => longest.clone().map(|row| row as u32).collect(),
+                None => Vec::new(),
+            };
+            places.extend(group.iter().map(|range| before..before + range.len()));
+            before += rows.len();
+            sums.push(Vector::from(self.sums(&args[0], &rows)?));
         }
-        let mut out = Builder::new(&self.result_type());
-        let to = list(&mut out)?;
-        to.values.reserve(ends.iter().sum());
-        ends.iter().try_for_each(|&end| self.append(&sums, end, to))?;
-        Ok(out.finish())
+        if sums.is_empty() {
+            return Ok(None);
+        }
+        let sums = Vector::concat(&sums.iter().collect::<Vec<_>>()).data;
+        self.arrays(sums, &places).map(Some)
     }
 }
 

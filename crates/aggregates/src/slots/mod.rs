@@ -109,6 +109,9 @@ pub trait Slots: Send {
     /// The values of slots `0..n`, defaults where unset.
     fn finish(&self, n: usize, ty: &DataType) -> Result<Vector>;
 
+    /// Appends the value of a slot, the default where it is unset.
+    fn push(&self, slot: usize, out: &mut Builder) -> Result<()>;
+
     fn memory(&self) -> usize;
 
     fn as_any(&mut self) -> &mut dyn Any;
@@ -400,14 +403,17 @@ impl<K: Kind> Slots for SlotVec<K> {
 
     fn finish(&self, n: usize, ty: &DataType) -> Result<Vector> {
         let mut out = Builder::new(ty);
-        for slot in 0..n {
-            if self.set.get(slot) == Some(&true) {
-                self.kind.push(&self.cells[slot], &mut out)?;
-            } else {
-                out.push_default();
-            }
-        }
+        (0..n).try_for_each(|slot| self.push(slot, &mut out))?;
         Ok(out.finish())
+    }
+
+    #[inline]
+    fn push(&self, slot: usize, out: &mut Builder) -> Result<()> {
+        if self.set.get(slot) == Some(&true) {
+            return self.kind.push(&self.cells[slot], out);
+        }
+        out.push_default();
+        Ok(())
     }
 
     fn memory(&self) -> usize {

@@ -71,13 +71,13 @@ impl<'a> GroupBy<'a> {
         self.keys.is_empty()
             && self.filters.is_empty()
             && self.scan.filter.is_none()
-            && self.node.calls.iter().all(|call| call.aggregate.of_all_rows().is_some())
+            && self.node.calls.iter().all(is_known)
     }
 
     /// Do its conditions read nothing but keys, so that whole granules meet them and the rest is little?
     pub fn is_exact(&self, ctx: &QueryContext) -> Result<bool> {
         let Some(keys) = self.scan.table.keys() else { return Ok(false) };
-        let known = self.node.calls.iter().all(|call| call.aggregate.of_all_rows().is_some());
+        let known = self.node.calls.iter().all(is_known);
         if !self.keys.is_empty() || !known {
             return Ok(false);
         }
@@ -308,4 +308,9 @@ fn all_of(conditions: &[Expr], ctx: &QueryContext) -> Result<Option<Expr>> {
         });
     }
     Ok(all)
+}
+
+/// Do tables with keys mostly know the result over all rows?
+fn is_known(call: &AggregateCall) -> bool {
+    call.aggregate.of_all_rows().is_some_and(|known| known != OfAllRows::CountOfValues)
 }

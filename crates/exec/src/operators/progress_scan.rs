@@ -70,6 +70,10 @@ impl Scan for ProgressScan {
         self.inner.summary(columns)
     }
 
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        self.inner.null_counts(columns)
+    }
+
     fn applies_filter(&self) -> bool {
         self.inner.applies_filter()
     }

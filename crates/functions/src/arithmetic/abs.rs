@@ -30,6 +30,7 @@ impl ScalarFunction for Abs {
         check_arity(RECORD.name, args.len(), 1..=1)?;
         let ty = as_number(&args[0].ty);
         let result = match &*ty {
+            _ if matches!(args[0].ty, DataType::IPv4 | DataType::IPv6) => None,
             DataType::BFloat16 => None,
             DataType::Decimal { .. } | DataType::Float32 | DataType::Float64 => Some(ty.clone().into_owned()),
             _ if ty.is_integer() => {
@@ -64,15 +65,8 @@ impl ScalarFunction for Abs {
             Physical::I256 => signed::<I256, U256>(a, n)?,
             Physical::F32 => unary::<f32, f32>(a, n, f32::abs)?.into(),
             Physical::F64 => unary::<f64, f64>(a, n, f64::abs)?.into(),
-            Physical::Fixed(_) => unary_address(a)?,
             _ => a.vector.clone(),
         }
         .into())
     }
-}
-
-/// An IPv6 address as the number that it is.
-fn unary_address(a: Operand) -> Result<Vector> {
-    let values = a.vector.fixed()?.iter().map(|b| u128::from_be_bytes(b.try_into().unwrap_or_default()));
-    Ok(values.collect::<Vec<u128>>().into())
 }

@@ -9,7 +9,8 @@ use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, NullBuffer, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, ScalarFunction, SeveralTypes};
-use chalet_text::DateTimeInput;
+use chalet_text::read::address;
+use chalet_text::{Cursor, DateTimeInput};
 use chalet_types::{DataType, TimeZone};
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -296,6 +297,9 @@ impl ScalarFunction for ToType {
         match self.failure {
             // Casts refuse wide integers, these functions take them.
             Failure::Throw if matches!(self.target, Target::Decimal(_)) && from.is_integer() => {}
+            // Casts read no address of version 4 from a FixedString.
+            Failure::Throw
+                if plan.to == DataType::IPv4 && matches!(from.bare(), DataType::FixedString(_)) => {}
             Failure::Throw => check(from, &plan.to).map_err(|e| self.refused(e, from))?,
             Failure::Zero | Failure::Null => {}
             Failure::Default => {
@@ -350,7 +354,9 @@ impl ScalarFunction for ToType {
         let is_value =
             from == DataType::FixedString(16) && matches!(plan.to, DataType::Uuid | DataType::IPv6);
         let is_fixed = matches!(from, DataType::FixedString(_)) && !is_value;
-        let reads_text = matches!(self.failure, Failure::Zero | Failure::Null) || plan.lenient;
+        let reads_address = self.failure == Failure::Throw && plan.to == DataType::IPv4;
+        let reads_text =
+            matches!(self.failure, Failure::Zero | Failure::Null) || plan.lenient || reads_address;
         if reads_text && is_fixed {
             // Unlike casts, these functions read it as they read String.
             let texts = convert(&vector, &from, &DataType::String, &rules)?;
@@ -365,7 +371,7 @@ impl ScalarFunction for ToType {
         let converted = if self.failure == Failure::Default && check(&from, &plan.to).is_err() {
             Vector::defaults(&plan.to.clone().nullable(), vector.len())
         } else {
-            convert(&vector, &from, to, &rules)?
+            convert(&vector, &from, to, &rules).map_err(|e| no_address(e, &vector, &plan.to))?
         };
         let converted = match &nulls {
             Some(nulls) if self.failure == Failure::Default => converted.with_nulls(Some(nulls)),
@@ -407,6 +413,35 @@ pub(super) fn null_for_text(from: &Argument, to: &DataType) -> bool {
             | DataType::Time64(_)
     );
     from.was_nullable && from.ty.is_string() && !strict
+}
+
+/// Of text that is no address these functions tell where it ends to be one, as they do of other types; casts do not.
+#[cold]
+fn no_address(e: Error, texts: &Vector, to: &DataType) -> Error {
+    if !matches!(e.code(), codes::CANNOT_PARSE_IPV4 | codes::CANNOT_PARSE_IPV6) {
+        return e;
+    }
+    let Ok(strings) = texts.strings() else { return e };
+    let rows = (0..texts.len()).filter(|&row| !texts.is_null(row));
+    for text in rows.map(|row| strings.get(row)) {
+        let mut cursor = Cursor::new(text);
+        let read = match to {
+            DataType::IPv4 => address::ipv4(&mut cursor).map(drop),
+            _ => address::ipv6(&mut cursor).map(drop),
+        };
+        if let Err(e) = read {
+            return e.context(format_args!("Cannot parse {to} from String"));
+        }
+        if !cursor.is_at_end() {
+            let (shown, at) = (String::from_utf8_lossy(text), cursor.position());
+            let parsed = String::from_utf8_lossy(&text[..at]);
+            return err!(
+                CANNOT_PARSE_TEXT,
+                "Cannot parse string '{shown}' as {to}: syntax error at position {at} (parsed just '{parsed}')"
+            );
+        }
+    }
+    e
 }
 
 /// A FixedString of zero bytes alone reads as the integer 0.

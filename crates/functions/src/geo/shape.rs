@@ -52,11 +52,7 @@ impl Shape {
 
     /// Fails as the kernel does for coordinates that geometry cannot be done with.
     pub fn check_finite(&self) -> Result<()> {
-        for value in self.points().flat_map(|(x, y)| [x, y]) {
-            ensure!(!value.is_nan(), ILLEGAL_TYPE_OF_ARGUMENT, "Point's component must not be NaN");
-            ensure!(value.is_finite(), ILLEGAL_TYPE_OF_ARGUMENT, "Point's component must not be infinite");
-        }
-        Ok(())
+        self.points().try_for_each(check_finite)
     }
 
     /// The geometry as a value of its type.
@@ -72,6 +68,15 @@ impl Shape {
             _ => Value::Array(self.parts.iter().map(lists).collect()),
         }
     }
+}
+
+/// Fails as the kernel does for coordinates that geometry cannot be done with.
+pub fn check_finite((x, y): Point) -> Result<()> {
+    for value in [x, y] {
+        ensure!(!value.is_nan(), ILLEGAL_TYPE_OF_ARGUMENT, "Point's component must not be NaN");
+        ensure!(value.is_finite(), ILLEGAL_TYPE_OF_ARGUMENT, "Point's component must not be infinite");
+    }
+    Ok(())
 }
 
 fn areas(parts: &[Vec<Vec<Point>>]) -> Vec<Polygon> {
@@ -163,6 +168,16 @@ impl Shapes {
     pub fn shape(&self, row: usize) -> Option<Shape> {
         let (kind, at) = self.place(row)?;
         Some(Shape { geometry: kind.geometry, parts: kind.parts(at) })
+    }
+
+    /// The coordinates of all rows, where every row is a point of its own.
+    pub fn all_points(&self) -> Option<(&[f64], &[f64])> {
+        match &self.kinds[..] {
+            [Kind { geometry: Geometry::Point, x, y, .. }] if self.places.is_none() && !self.constant => {
+                Some((x, y))
+            }
+            _ => None,
+        }
     }
 
     /// The parts of a row's geometry, of which there are none of NULL.

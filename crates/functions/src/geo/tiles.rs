@@ -2,12 +2,12 @@
 //! Mercator projection puts Earth on a square of 2^32 units, whose origin is in the north-west.
 
 use super::ring::{Point, corrected};
-use super::shape::{Shape, Shapes, geometry};
+use super::shape::{Shape, Shapes, check_finite, geometry};
 use super::wkb::several;
 use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, Data, Struct, Vector};
+use chalet_columns::{Column, Data, Struct, Vector, variant};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record, Registry, SeveralTypes};
 use chalet_types::{DataType, Geometry, TupleField, Value};
@@ -207,8 +207,7 @@ fn encode(call: &Call) -> Result<Column> {
     let given = (1..call.args.len()).map(|index| integers(call, index)).collect::<Result<Vec<_>>>()?;
     let option =
         |index: usize, row: usize, default: i128| given.get(index).map_or(default, |values| values[row]);
-    let mut values = Vec::with_capacity(call.n_rows);
-    for row in 0..call.n_rows {
+    let tile_of = |row: usize| {
         let (zoom, x, y) = (option(0, row, 0), option(1, row, 0), option(2, row, 0));
         ensure!(
             zoom <= DEEPEST_ZOOM,
@@ -223,12 +222,19 @@ fn encode(call: &Call) -> Result<Column> {
             "The extent argument of function {name} must be in [1, {}]",
             i32::MAX
         );
-        let tile = Tile {
+        Ok(Tile {
             corner: (x as f64 * size, y as f64 * size),
             size,
             extent: extent as f64,
             buffer: (option(5, row, 1) != 0).then(|| option(4, row, 1) as f64),
-        };
+        })
+    };
+    if let Some(points) = shapes.all_points() {
+        return encode_points(points, tile_of, call);
+    }
+    let mut values = Vec::with_capacity(call.n_rows);
+    for row in 0..call.n_rows {
+        let tile = tile_of(row)?;
         let Some(shape) = shapes.shape(row) else {
             values.push((Geometry::Point, Value::Null));
             continue;
@@ -240,6 +246,29 @@ fn encode(call: &Call) -> Result<Column> {
     several(values, call.result)
 }
 
+/// The same of rows that are points: no list stands around them.
+fn encode_points(
+    (longitudes, latitudes): (&[f64], &[f64]),
+    tile_of: impl Fn(usize) -> Result<Tile>,
+    call: &Call,
+) -> Result<Column> {
+    let (mut rows, mut xs, mut ys) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, place) in longitudes.iter().copied().zip(latitudes.iter().copied()).enumerate() {
+        let tile = tile_of(row)?;
+        check_finite(place)?;
+        let pixel = tile.pixel(place);
+        if tile.has(&pixel) {
+            rows.push(row as u32);
+            xs.push(pixel.0);
+            ys.push(pixel.1);
+        }
+    }
+    let len = rows.len();
+    let points = Vector::from(Data::Struct(Struct { fields: vec![xs.into(), ys.into()], len }));
+    let points = variant::wrap(&points, &Geometry::Point.data_type(), call.result)?;
+    Ok(variant::gather(&[(rows, points)], call.n_rows, call.result).into())
+}
+
 impl Tile {
     fn pixel(&self, place: Point) -> Point {
         let (x, y) = project(place);
@@ -247,17 +276,20 @@ impl Tile {
         (pixel(x, self.corner.0), pixel(y, self.corner.1))
     }
 
+    /// Is a pixel in the tile or its buffer?
+    fn has(&self, pixel: &Point) -> bool {
+        self.buffer.is_none_or(|buffer| {
+            [pixel.0, pixel.1].iter().all(|at| (-buffer..=self.extent + buffer).contains(at))
+        })
+    }
+
     /// The geometry in pixels, or none where it is outside.
     fn place(&self, shape: &Shape) -> Result<Option<Shape>> {
         let pixels = |list: &[Point]| list.iter().map(|point| self.pixel(*point)).collect::<Vec<_>>();
-        let is_in = |point: &Point| {
-            self.buffer.is_none_or(|buffer| {
-                [point.0, point.1].iter().all(|at| (-buffer..=self.extent + buffer).contains(at))
-            })
-        };
         let (geometry, parts) = match shape.geometry {
             Geometry::Point | Geometry::MultiPoint => {
-                let points = shape.lists().flat_map(pixels).filter(is_in).collect::<Vec<_>>();
+                let points =
+                    shape.lists().flat_map(pixels).filter(|pixel| self.has(pixel)).collect::<Vec<_>>();
                 (shape.geometry, vec![vec![points]])
             }
             Geometry::LineString | Geometry::MultiLineString => {

@@ -1,6 +1,9 @@
 //! Cryptographic digests: `MD4`, `MD5`, `SHA1` to `SHA512_256`, `RIPEMD160`, `keccak256`; and the checksums `CRC32`, `CRC64`.
 
-use super::{md5_lanes, sha};
+use super::digest_lanes::digests;
+use super::md5_lanes::Md5;
+use super::sha;
+use super::sha1_lanes::{Sha1, pays};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -20,6 +23,8 @@ enum Run {
     Each(fn(&[u8], &mut Vec<u8>)),
     /// Many strings at once.
     Md5,
+    /// Many strings at once where they are short.
+    Sha1,
 }
 
 fn of<D: Digest>(text: &[u8], out: &mut Vec<u8>) {
@@ -45,8 +50,6 @@ macro_rules! digests {
 
 digests! {
     "MD4", 16, of::<md4::Md4>, "The MD4 digest of a string.", "SELECT hex(MD4('a'))" => "BDE52CB31DE33E46245E05FBDBD6FB24";
-    "SHA1", 20, sha::sha1, "The SHA-1 digest of a string.",
-        "SELECT hex(SHA1('a'))" => "86F7E437FAA5A7FCE15D1DDCB9EAEAEA377667B8";
     "SHA224", 28, sha::sha224, "The SHA-224 digest of a string.",
         "SELECT hex(SHA224('a'))" => "ABD37534C7D9A2EFB9465DE931CD7055FFDB8879563AE98078D6D6D5";
     "SHA256", 32, sha::sha256, "The SHA-256 digest of a string.",
@@ -72,6 +75,22 @@ static MD5: OfBytes = OfBytes {
     },
     result: DataType::FixedString(16),
     run: Run::Md5,
+};
+
+static SHA1: OfBytes = OfBytes {
+    record: Record {
+        name: "SHA1",
+        summary: "The SHA-1 digest of a string.",
+        syntax: "SHA1(s)",
+        examples: &[Example {
+            sql: "SELECT hex(SHA1('a'))",
+            result: "86F7E437FAA5A7FCE15D1DDCB9EAEAEA377667B8",
+        }],
+        total: true,
+        ..Record::DEFAULT
+    },
+    result: DataType::FixedString(20),
+    run: Run::Sha1,
 };
 
 /// A table of a reflected CRC.
@@ -171,8 +190,16 @@ impl ScalarFunction for &'static OfBytes {
         match (self.run, &call.vector(0).data) {
             (Run::Each(run), Data::Str(strings)) => strings.iter().for_each(|s| run(s, &mut bytes)),
             (Run::Each(run), Data::Fixed(fixed)) => fixed.iter().for_each(|s| run(s, &mut bytes)),
-            (Run::Md5, Data::Str(strings)) => bytes = md5_lanes::digests(strings.iter()),
-            (Run::Md5, Data::Fixed(fixed)) => bytes = md5_lanes::digests(fixed.iter()),
+            (Run::Md5, Data::Str(strings)) => bytes = digests::<4, Md5>(strings.iter()),
+            (Run::Md5, Data::Fixed(fixed)) => bytes = digests::<4, Md5>(fixed.iter()),
+            (Run::Sha1, Data::Str(strings)) if pays(strings.iter()) => {
+                bytes = digests::<5, Sha1>(strings.iter());
+            }
+            (Run::Sha1, Data::Fixed(fixed)) if pays(fixed.iter()) => {
+                bytes = digests::<5, Sha1>(fixed.iter());
+            }
+            (Run::Sha1, Data::Str(strings)) => strings.iter().for_each(|s| sha::sha1(s, &mut bytes)),
+            (Run::Sha1, Data::Fixed(fixed)) => fixed.iter().for_each(|s| sha::sha1(s, &mut bytes)),
             _ => bail!(LOGICAL_ERROR, "{} is no string", call.args[0].ty),
         }
         Ok(match self.result {
@@ -189,5 +216,5 @@ impl ScalarFunction for &'static OfBytes {
 }
 
 pub fn register(registry: &mut Registry) {
-    DIGESTS.iter().chain(CHECKSUMS).chain([&MD5]).for_each(|function| registry.add_scalar(function));
+    DIGESTS.iter().chain(CHECKSUMS).chain([&MD5, &SHA1]).for_each(|function| registry.add_scalar(function));
 }

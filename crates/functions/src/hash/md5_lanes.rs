@@ -1,18 +1,18 @@
-//! MD5 of many strings side by side, one in each lane of a register: a digest is one long chain of dependent additions,
-//! which leaves most of a processor idle.
+//! MD5 of many strings side by side.
 
-use chalet_base::simd_dispatch::dispatch_simd;
+use super::digest_lanes::{LaneDigest, Lanes, each};
 
-/// Strings at once: as many as a register of 256 bits has lanes.
-const LANES: usize = 8;
+pub struct Md5;
 
-/// Bytes of a digest.
-const WIDTH: usize = 16;
+impl LaneDigest<4> for Md5 {
+    const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    const BIG_ENDIAN: bool = false;
 
-type Lanes = [u32; LANES];
-
-/// The start of every digest.
-const START: [u32; 4] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
+    #[inline(always)]
+    fn compress(block: &[Lanes; 16], state: [Lanes; 4]) -> [Lanes; 4] {
+        compress(block, state)
+    }
+}
 
 /// The integer parts of 2^32 times the sines of 1 to 64.
 const SINES: [u32; 64] = [
@@ -85,93 +85,8 @@ const SINES: [u32; 64] = [
 /// How far each step of a round rotates.
 const ROTATIONS: [[u32; 4]; 4] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// A string in a lane.
-#[derive(Clone, Copy)]
-struct Job<'a> {
-    row: usize,
-    /// What no block has taken yet.
-    rest: &'a [u8],
-    /// Bytes of the whole string.
-    len: usize,
-    /// The bit behind the last byte has been put.
-    is_ended: bool,
-}
-
-/// The digests of strings, one behind the other. A lane takes the next string when it is done with one.
-pub fn digests<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut out = vec![0; strings.len() * WIDTH];
-    let mut strings = strings.enumerate();
-    let mut next = || strings.next().map(|(row, s)| Job { row, rest: s, len: s.len(), is_ended: false });
-    let mut jobs: [Option<Job>; LANES] = std::array::from_fn(|_| next());
-    let mut block = [[0; LANES]; 16];
-    let mut used = [WORDS; LANES];
-    let mut state = START.map(|word| [word; LANES]);
-    while jobs.iter().any(Option::is_some) {
-        let mut is_last = [false; LANES];
-        for (lane, job) in jobs.iter_mut().enumerate() {
-            if let Some(job) = job {
-                is_last[lane] = fill(&mut block, &mut used[lane], lane, job);
-            }
-        }
-        state = dispatch_simd(|| compress(&block, state));
-        for (lane, job) in jobs.iter_mut().enumerate().filter(|(lane, _)| is_last[*lane]) {
-            if let Some(Job { row, .. }) = job {
-                let places = out[*row * WIDTH..][..WIDTH].as_chunks_mut::<4>().0;
-                for ((word, place), start) in state.iter_mut().zip(places).zip(START) {
-                    *place = word[lane].to_le_bytes();
-                    word[lane] = start;
-                }
-            }
-            *job = next();
-        }
-    }
-    out
-}
-
-/// Words of a block before those with the length.
-const WORDS: usize = 14;
-
-/// Puts the next block of a string into a lane: whether it is the last one. `used` are the words of the lane, but for those of the
-/// length, that may be other than 0.
-fn fill(block: &mut [Lanes; 16], used: &mut usize, lane: usize, job: &mut Job) -> bool {
-    if let Some((bytes, rest)) = job.rest.split_first_chunk::<64>() {
-        for (word, bytes) in block.iter_mut().zip(bytes.as_chunks::<4>().0) {
-            word[lane] = u32::from_le_bytes(*bytes);
-        }
-        (job.rest, *used) = (rest, WORDS);
-        return false;
-    }
-    let (words, rest) = job.rest.as_chunks::<4>();
-    for (word, bytes) in block.iter_mut().zip(words) {
-        word[lane] = u32::from_le_bytes(*bytes);
-    }
-    let mut now = words.len();
-    if !job.is_ended {
-        block[now][lane] = rest.iter().rev().fold(0x80, |word, &byte| word << 8 | u32::from(byte));
-        now += 1;
-    }
-    (job.rest, job.is_ended) = (b"", true);
-    // The length takes the last two words, if they are free.
-    let has_room = now <= WORDS;
-    let end = if has_room { WORDS } else { 16 };
-    block[now..end.min(now.max(*used))].iter_mut().for_each(|word| word[lane] = 0);
-    if !has_room {
-        block[now..].iter_mut().for_each(|word| word[lane] = 0);
-        *used = WORDS;
-        return false;
-    }
-    *used = now;
-    let bits = job.len as u64 * 8;
-    (block[WORDS][lane], block[WORDS + 1][lane]) = (bits as u32, (bits >> 32) as u32);
-    true
-}
-
 #[inline(always)]
 fn compress(block: &[Lanes; 16], state: [Lanes; 4]) -> [Lanes; 4] {
-    #[inline(always)]
-    fn each(f: impl Fn(usize) -> u32) -> Lanes {
-        std::array::from_fn(f)
-    }
     let [mut a, mut b, mut c, mut d] = state;
     for step in 0..64 {
         let round = step / 16;
@@ -195,6 +110,7 @@ fn compress(block: &[Lanes; 16], state: [Lanes; 4]) -> [Lanes; 4] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::digest_lanes::digests;
     use super::*;
     use md5::Digest;
 
@@ -202,6 +118,6 @@ mod tests {
     fn digests_are_those_of_the_crate() {
         let texts: Vec<Vec<u8>> = (0..300).map(|n| (0..n).map(|i| (i * 7 + n) as u8).collect()).collect();
         let expected: Vec<u8> = texts.iter().flat_map(md5::Md5::digest).collect();
-        assert_eq!(digests(texts.iter().map(|text| &text[..])), expected);
+        assert_eq!(digests::<4, Md5>(texts.iter().map(|text| &text[..])), expected);
     }
 }

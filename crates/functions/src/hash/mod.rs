@@ -3,6 +3,7 @@
 mod any_hash;
 mod city;
 mod digest;
+mod digest_lanes;
 mod iceberg;
 mod int_hash;
 mod java;
@@ -12,6 +13,7 @@ mod metro;
 mod murmur;
 mod plain;
 mod sha;
+mod sha1_lanes;
 pub mod sip;
 mod spark;
 mod sqids;

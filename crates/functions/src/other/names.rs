@@ -76,13 +76,25 @@ pub const MAC_TO_STRING_FUNCTION: SmallText = SmallText { record: &MAC_TO_STRING
 pub const MAC_TO_NUMBER_FUNCTION: SmallText = SmallText { record: &MAC_TO_NUMBER, kind: Kind::MacToNumber };
 pub const MAC_TO_OUI_FUNCTION: SmallText = SmallText { record: &MAC_TO_OUI, kind: Kind::MacToOui };
 
+/// The values of characters as hexadecimal digits, 255 of what is none.
+const DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value] as usize] = value as u8;
+        digits[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
+
 /// The bytes of `XX:XX:...`, `n_bytes` of them. Any character separates, and what is no digit counts as 255, as in the kernel.
 fn mac(text: &[u8], n_bytes: usize) -> u64 {
     let length = n_bytes * 3 - 1;
     if text.len() < length || n_bytes == 6 && text.len() > length {
         return 0;
     }
-    let digit = |at: usize| u64::from(char::from(text[at]).to_digit(16).unwrap_or(255));
+    let digit = |at: usize| u64::from(DIGITS[usize::from(text[at])]);
     (0..n_bytes).fold(0, |number, index| number << 8 | digit(index * 3) << 4 | digit(index * 3 + 1))
 }
 

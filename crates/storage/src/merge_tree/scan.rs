@@ -187,6 +187,26 @@ impl Scan for PartsScan {
         self.shared.request.with_row_ids.then(|| PartRows::of(self.shared.clone()))
     }
 
+    fn null_counts(&self, columns: &[usize]) -> Option<Vec<u64>> {
+        let shared = &self.shared;
+        if shared.request.filter.is_some() {
+            return None;
+        }
+        let mut all = vec![0; columns.len()];
+        for part in &shared.parts {
+            let scan = shared.open_part(part, None).ok()??;
+            let layout = Layout::of(part, &shared.places, &shared.definition).ok()?;
+            let own = |&column: &usize| {
+                let Place::Stored(_, ty) = &shared.places[column] else { return None };
+                layout.as_it_is(column, ty)
+            };
+            let own: Vec<usize> = columns.iter().map(own).collect::<Option<_>>()?;
+            let counts = scan.null_counts(&own)?;
+            all.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        Some(all)
+    }
+
     fn summary(&self, columns: &[usize]) -> Option<Summary> {
         let shared = &self.shared;
         if shared.request.filter.is_some() {
