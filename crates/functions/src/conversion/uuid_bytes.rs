@@ -1,6 +1,7 @@
 //! `UUIDStringToNum`, `UUIDNumToString`, `UUIDToNum`: UUIDs as sixteen bytes.
 
 use super::cast::text_of;
+use crate::encoding::digits::hex_values;
 use chalet_base::{Result, bail, discard_messages, ensure};
 use chalet_columns::{Column, Data, Fixed, StringBuilder};
 use chalet_function_api::scalar::check_arity;
@@ -73,16 +74,7 @@ fn reorder(bytes: &mut [u8], variant: u64) {
 const BYTES: usize = 16;
 
 /// The value of each hexadecimal digit; [`NO_DIGIT`] for other bytes.
-const DIGITS: [u8; 256] = {
-    let mut digits = [NO_DIGIT; 256];
-    let mut value = 0;
-    while value < 16 {
-        digits[b"0123456789abcdef"[value] as usize] = value as u8;
-        digits[b"0123456789ABCDEF"[value] as usize] = value as u8;
-        value += 1;
-    }
-    digits
-};
+const DIGITS: [u8; 256] = hex_values(NO_DIGIT);
 
 const NO_DIGIT: u8 = 0xf0;
 

@@ -51,7 +51,22 @@ pub static UNBIN: Plain = Plain {
     },
 };
 
-/// The value of a hexadecimal digit; the kernel takes other characters as 255.
+/// The values of hexadecimal digits, by characters; `none` for those that are none.
+pub(crate) const fn hex_values(none: u8) -> [u8; 256] {
+    let mut values = [none; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u8;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+}
+
+/// The kernel takes other characters as 255.
+const VALUES: [u8; 256] = hex_values(255);
+
+/// The value of a hexadecimal digit.
 fn value(digit: u8) -> u8 {
-    (digit as char).to_digit(16).map_or(255, |value| value as u8)
+    VALUES[usize::from(digit)]
 }

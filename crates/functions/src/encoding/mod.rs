@@ -8,7 +8,7 @@ mod char;
 mod codec;
 mod conv;
 mod convert_charset;
-mod digits;
+pub(crate) mod digits;
 mod hex;
 mod html;
 mod xml;

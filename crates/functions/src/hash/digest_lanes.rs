@@ -14,7 +14,7 @@ pub trait LaneDigest<const N: usize> {
     const START: [u32; N];
     const BIG_ENDIAN: bool;
 
-    /// Must be inlined to be compiled for wide registers.
+    /// What is added to the state for a block. Must be inlined to be compiled for wide registers.
     fn compress(block: &[Lanes; 16], state: [Lanes; N]) -> [Lanes; N];
 }
 
@@ -60,7 +60,13 @@ pub fn digests<'a, const N: usize, D: LaneDigest<N>>(
                 is_last[lane] = fill(&mut block, &mut used[lane], lane, job, D::BIG_ENDIAN);
             }
         }
-        state = dispatch_simd(|| D::compress(&block, state));
+        state = dispatch_simd(|| {
+            let mut after = D::compress(&block, state);
+            for (lanes, before) in after.iter_mut().zip(state) {
+                lanes.iter_mut().zip(before).for_each(|(word, before)| *word = word.wrapping_add(before));
+            }
+            after
+        });
         for (lane, job) in jobs.iter_mut().enumerate().filter(|(lane, _)| is_last[*lane]) {
             if let Some(Job { row, .. }) = job {
                 let places = out[*row * width..][..width].as_chunks_mut::<4>().0;

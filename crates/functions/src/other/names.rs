@@ -1,5 +1,6 @@
 //! `errorCodeToName`, `visibleWidth`, `MACNumToString`, `MACStringToNum`, `MACStringToOUI`: small texts.
 
+use crate::encoding::digits::hex_values;
 use crate::lanes::{Operand, unary};
 use chalet_base::{Result, codes, ensure};
 use chalet_columns::{Column, Data, StringBuilder, Vector};
@@ -77,16 +78,7 @@ pub const MAC_TO_NUMBER_FUNCTION: SmallText = SmallText { record: &MAC_TO_NUMBER
 pub const MAC_TO_OUI_FUNCTION: SmallText = SmallText { record: &MAC_TO_OUI, kind: Kind::MacToOui };
 
 /// The values of characters as hexadecimal digits, 255 of what is none.
-const DIGITS: [u8; 256] = {
-    let mut digits = [255; 256];
-    let mut value = 0;
-    while value < 16 {
-        digits[b"0123456789abcdef"[value] as usize] = value as u8;
-        digits[b"0123456789ABCDEF"[value] as usize] = value as u8;
-        value += 1;
-    }
-    digits
-};
+const DIGITS: [u8; 256] = hex_values(255);
 
 /// The bytes of `XX:XX:...`, `n_bytes` of them. Any character separates, and what is no digit counts as 255, as in the kernel.
 fn mac(text: &[u8], n_bytes: usize) -> u64 {
