@@ -16,6 +16,7 @@ EVENT = "WindowsOverGroups"
 SOURCES = {
     "file": "file('t.parquet')",
     "file, filtered": "(SELECT * FROM file('t.parquet') WHERE v % 1000 != 3)",
+    "file, some rows": "(SELECT * FROM file('t.parquet') LIMIT 1200000)",
     "memory": "m",
     "merge tree": "mt",
     "numbers": "(SELECT number AS v, toString(number % 50) AS s, if(number % 7 = 0, NULL, number % 40) AS n, toLowCardinality(s) AS l FROM numbers(1200000))",

@@ -146,7 +146,7 @@ fn copied(plan: &Plan, ids: &IdSource, names: &mut Names) -> Option<Plan> {
         copy
     };
     match plan {
-        Plan::Scan(scan) if scan.table.is_constant() && scan.row_id.is_none() => {
+        Plan::Scan(scan) if is_repeatable(scan) => {
             let columns = scan.columns.iter().map(|(at, field)| (*at, renewed(field, names))).collect();
             let new = |id: &ColumnId| names.iter().find(|(old, _)| old == id).map(|(_, (new, _))| *new);
             let index = |index: &ScanIndex| ScanIndex {
@@ -161,7 +161,6 @@ fn copied(plan: &Plan, ids: &IdSource, names: &mut Names) -> Option<Plan> {
                 skip_indexes: scan.skip_indexes.iter().map(index).collect(),
                 ..scan.clone()
             }))
-            .filter(|_| scan.limit.is_none() && scan.filter.iter().all(Expr::is_deterministic))
         }
         Plan::Filter(node) if node.condition.is_deterministic() => {
             let input = Box::new(copied(&node.input, ids, names)?);
@@ -176,6 +175,12 @@ fn copied(plan: &Plan, ids: &IdSource, names: &mut Names) -> Option<Plan> {
         }
         _ => None,
     }
+}
+
+/// Does a scan give the same rows when it runs again?
+fn is_repeatable(scan: &ScanNode) -> bool {
+    let picks_rows = scan.limit.is_some() || scan.row_id.is_some();
+    scan.table.is_constant() && !picks_rows && scan.filter.iter().all(Expr::is_deterministic)
 }
 
 /// Two readers of the rows of a plan: one with its columns, one with others, whose names are added.
