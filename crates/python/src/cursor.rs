@@ -12,7 +12,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::collections::VecDeque;
+use std::collections::{VecDeque, vec_deque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Rows made at once; a block may hold many more than are fetched.
@@ -57,7 +57,6 @@ impl Fetched {
                 continue;
             }
             let part = block.slice(self.row, left.min(BATCH));
-            self.row += part.n_rows();
             let _suspended = collector::Suspended::new(py);
             let session = Session { zone: self.of.zone.clone() };
             let columns: PyResult<Vec<_>> = part
@@ -67,17 +66,25 @@ impl Fetched {
                 .map(|(c, ty)| objects::column(py, c, ty, &session))
                 .collect();
             self.made.extend(fast::tuples(py, columns?, part.n_rows())?.into_iter().map(Bound::unbind));
+            self.row += part.n_rows();
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// The next rows, at most `n`.
-    pub fn take(&mut self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+    /// The next rows, at most `n`, as what `collect` makes of them. Where it fails, they are the next ones still.
+    pub fn take<T>(
+        &mut self,
+        py: Python<'_>,
+        n: usize,
+        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+    ) -> PyResult<T> {
         caught(py, || {
             while self.made.len() < n && self.advance(py)? {}
             let n = n.min(self.made.len());
-            Ok(self.made.drain(..n).collect())
+            let collected = collect(self.made.range(..n))?;
+            self.made.drain(..n);
+            Ok(collected)
         })
     }
 }
@@ -114,10 +121,15 @@ impl Cursor {
         Ok(connection)
     }
 
-    fn take<'py>(&self, py: Python<'py>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+    fn take<T>(
+        &self,
+        py: Python<'_>,
+        n: usize,
+        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+    ) -> PyResult<T> {
         // Out of the lock, since a finaliser or another thread may ask this cursor meanwhile.
-        let Some(mut rows) = self.state().rows.take() else { return Ok(Vec::new()) };
-        let taken = rows.take(py, n);
+        let Some(mut rows) = self.state().rows.take() else { return collect(vec_deque::Iter::default()) };
+        let taken = rows.take(py, n, collect);
         self.state().rows.get_or_insert(rows);
         taken
     }
@@ -185,18 +197,20 @@ impl Cursor {
 
     /// The next row, None at the end.
     pub fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        Ok(self.take(py, 1)?.pop().map(|row| row.into_bound(py)))
+        self.take(py, 1, |mut rows| Ok(rows.next().map(|row| row.bind(py).clone())))
     }
 
     /// The next rows, at most `size`; none where it is negative.
     #[pyo3(signature = (size = 1))]
     pub fn fetchmany<'py>(&self, py: Python<'py>, size: isize) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.take(py, usize::try_from(size).unwrap_or(0))?)
+        self.take(py, usize::try_from(size).unwrap_or(0), |rows| {
+            PyTuple::new(py, rows.map(|row| row.bind(py)))
+        })
     }
 
     /// All rows that are left.
     pub fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.take(py, usize::MAX)?)
+        self.take(py, usize::MAX, |rows| PyTuple::new(py, rows.map(|row| row.bind(py))))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

@@ -2,7 +2,7 @@
 //! ClickHouse's code and name as attributes.
 
 use chalet_base::{ErrorCode, codes};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyMemoryError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::{PyErr, PyTypeInfo, create_exception};
 use std::sync::{Mutex, PoisonError};
@@ -48,9 +48,12 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 
 /// Runs what makes objects of a result. No panic of it passes on, nor does memory that is not there: both are exceptions.
 pub fn caught<T>(py: Python<'_>, f: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    chalet_memory::guard::caught(f).unwrap_or_else(|error| {
-        // Where Python itself had no memory, its own exception says so.
-        Err(PyErr::take(py).unwrap_or_else(|| to_python(py, &error)))
+    // PyO3's constructors panic with this where Python makes no object, and they have then taken Python's exception. They are
+    // called with values that are right, so that Python had no memory.
+    const NO_OBJECT: &str = "PyObject pointer is null";
+    chalet_memory::guard::caught(f).unwrap_or_else(|error| match error.message().ends_with(NO_OBJECT) {
+        true => Err(PyMemoryError::new_err(())),
+        false => Err(PyErr::take(py).unwrap_or_else(|| to_python(py, &error))),
     })
 }
 

@@ -3,6 +3,7 @@
 //! Rows are made of millions of these. Each maker tries itself out once against the class and leaves the work to the class
 //! where the two differ, as they may in a later Python.
 
+use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -310,8 +311,12 @@ pub fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Object<'py>> {
     // SAFETY: the GIL is held, and the bytes are copied; what is no UTF-8 raises.
     let made = unsafe { ffi::PyUnicode_DecodeUTF8(start, len, std::ptr::null()) };
     if made.is_null() {
-        drop(PyErr::take(py));
-        return Ok(PyBytes::new(py, bytes).into_any());
+        let error = PyErr::fetch(py);
+        // Bytes stand for what is not UTF-8, not for a str that there was no memory for.
+        return match error.is_instance_of::<PyUnicodeDecodeError>(py) {
+            true => Ok(PyBytes::new(py, bytes).into_any()),
+            false => Err(error),
+        };
     }
     // SAFETY: a new reference, not null.
     Ok(unsafe { Bound::from_owned_ptr(py, made) })

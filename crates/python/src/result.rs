@@ -13,6 +13,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
+use std::collections::vec_deque;
 use std::sync::{Mutex, PoisonError};
 
 #[pyclass(frozen, module = "chalet", name = "Result")]
@@ -39,13 +40,18 @@ impl QueryResult {
     }
 
     /// The next rows. The lock is not held while they are made.
-    fn fetch(&self, py: Python<'_>, n: usize) -> PyResult<Vec<Py<PyTuple>>> {
+    fn fetch<T>(
+        &self,
+        py: Python<'_>,
+        n: usize,
+        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+    ) -> PyResult<T> {
         let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut fetched = match fetched {
             Some(fetched) => fetched,
             None => Fetched::new(self.rows()?.clone()),
         };
-        let taken = fetched.take(py, n);
+        let taken = fetched.take(py, n, collect);
         *self.fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(fetched);
         taken
     }
@@ -220,33 +226,35 @@ impl QueryResult {
 
     /// The rows that are left, as tuples.
     fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.fetch(py, usize::MAX)?)
+        self.fetch(py, usize::MAX, |rows| PyList::new(py, rows.map(|row| row.bind(py))))
     }
 
     /// The next rows, at most `size`.
     #[pyo3(signature = (size = 1))]
     fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.fetch(py, size)?)
+        self.fetch(py, size, |rows| PyList::new(py, rows.map(|row| row.bind(py))))
     }
 
     /// The next row, None at the end.
     fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        Ok(self.fetch(py, 1)?.pop().map(|row| row.into_bound(py)))
+        self.fetch(py, 1, |mut rows| Ok(rows.next().map(|row| row.bind(py).clone())))
     }
 
     /// All rows as dicts by name, whatever was fetched.
     fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let of = self.rows()?;
-        let names: Vec<_> = of.names.iter().map(|name| PyString::new(py, name)).collect();
-        let list = PyList::empty(py);
-        for row in Fetched::new(of.clone()).take(py, usize::MAX)? {
-            let dict = PyDict::new(py);
-            for (name, value) in names.iter().zip(row.bind(py)) {
-                dict.set_item(name, value)?;
+        Fetched::new(of.clone()).take(py, usize::MAX, |rows| {
+            let names: Vec<_> = of.names.iter().map(|name| PyString::new(py, name)).collect();
+            let list = PyList::empty(py);
+            for row in rows {
+                let dict = PyDict::new(py);
+                for (name, value) in names.iter().zip(row.bind(py)) {
+                    dict.set_item(name, value)?;
+                }
+                list.append(dict)?;
             }
-            list.append(dict)?;
-        }
-        Ok(list)
+            Ok(list)
+        })
     }
 
     /// The rows as bytes of a format.
@@ -262,9 +270,12 @@ impl QueryResult {
         let py = slf.py();
         let Some(rows) = slf.get().answer.rows.as_ref() else { return Ok(None) };
         let types: Vec<String> = rows.types.iter().map(|ty| ty.to_string()).collect();
-        let head = PyList::new(py, Fetched::new(rows.clone()).take(py, SHOWN)?)?;
-        let made = py.import("chalet._show")?;
-        made.call_method1("values_as_html", (&rows.names, types, head, rows.n_rows())).map(Some)
+        let head = Fetched::new(rows.clone())
+            .take(py, SHOWN, |rows| PyList::new(py, rows.map(|row| row.bind(py))))?;
+        caught(py, || {
+            let made = py.import("chalet._show")?;
+            made.call_method1("values_as_html", (&rows.names, types, head, rows.n_rows())).map(Some)
+        })
     }
 
     /// How IPython shows rows in a terminal.
