@@ -14,6 +14,15 @@ TABLES = {
     "works": f"SELECT number AS id, number % 150000 AS person, if(number % 2 = 0, 'common', toString(number)) AS kind FROM numbers({ROWS * 2})",
     "places": "SELECT number AS id, number % 60000 AS work FROM numbers(200000)",
 }
+# One in two hundred rows of each, or in a hundred, has the key 0, beside 100,000 others: joined, these alone are millions.
+HUB = {
+    "casts": "SELECT number AS id, if(number % 200 = 3, 0, cityHash64(number, 1) % 100000) AS movie, cityHash64(number, 2) % 300000 AS person FROM numbers(300000)",
+    "words": "SELECT number AS id, if(number % 100 = 5, 0, cityHash64(number, 3) % 100000) AS movie, number % 101 AS word FROM numbers(100000)",
+    "titles": "SELECT number AS id, if(number % 200 = 7, 0, cityHash64(number, 5) % 100000) AS movie, toString(number) AS title FROM numbers(60000)",
+}
+OF_HUB = """SELECT count(), min(people.name), max(title) FROM casts, words, titles, people
+    WHERE casts.movie = words.movie AND titles.movie = words.movie AND casts.person = people.id
+    AND words.word = 7"""
 JOINS = """SELECT count(), min(people.id) FROM works, places, people
     WHERE works.person = people.id AND places.work = works.id AND works.kind = 'common' AND people.name LIKE '%the rare%'"""
 
@@ -22,7 +31,7 @@ JOINS = """SELECT count(), min(people.id) FROM works, places, people
 def db(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("samples")
     with chalet.connect(str(folder / "tables.db") if request.param == "on disk" else ":memory:") as connection:
-        for name, rows in TABLES.items():
+        for name, rows in (TABLES | HUB).items():
             if request.param in ("DataFrame", "ArrowTable"):
                 connection.register(name, connection.query(rows, request.param))
             elif request.param == "Parquet":
@@ -34,9 +43,9 @@ def db(request, tmp_path_factory):
         yield connection
 
 
-def built(db, settings):
+def built(db, settings, joins=JOINS):
     """The rows that joins index, largest first."""
-    stages = json.loads(db.query(f"EXPLAIN ANALYZE json = 1 {JOINS} SETTINGS {settings}", "TSVRaw").data())["stages"]
+    stages = json.loads(db.query(f"EXPLAIN ANALYZE json = 1 {joins} SETTINGS {settings}", "TSVRaw").data())["stages"]
     return sorted((stage["sink"]["rows"] for stage in stages if stage["sink"]["name"] == "JoinBuild"), reverse=True)
 
 
@@ -47,6 +56,14 @@ def test_the_condition_that_leaves_few_rows_comes_first(db, counted):
     # Parts and files that were changed just now may be read each time; they are tried all the same.
     assert n >= 2 and none == 0
     assert sum(built(db, "use_statistics = 1")) < sum(built(db, "use_statistics = 0")) / 3
+
+
+def test_keys_that_are_frequent_on_several_sides_are_joined_late(db, counted):
+    with_samples, n = counted(db, f"{OF_HUB} SETTINGS use_statistics = 1", "FrequentKeyValues")
+    without, none = counted(db, f"{OF_HUB} SETTINGS use_statistics = 0", "FrequentKeyValues")
+    assert with_samples == without
+    assert n == 1 and none == 0
+    assert sum(built(db, "use_statistics = 1", OF_HUB)) < sum(built(db, "use_statistics = 0", OF_HUB)) / 3
 
 
 @pytest.mark.parametrize(

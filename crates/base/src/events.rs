@@ -102,6 +102,7 @@ events! {
     AggregationRunsInOrder: "Runs of rows that workers of GROUP BY kept apart, to merge their states in the order of rows",
     PartialAggregationRows: "Rows that aggregations in two steps took in the first of them",
     PartialAggregationGroups: "Rows that they put out",
+    FrequentKeyValues: "Values of keys that samples found to be frequent in several relations of a join, for the order of joins",
     SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",

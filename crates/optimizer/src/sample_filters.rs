@@ -9,7 +9,7 @@ use crate::estimate::{Distinct, Estimate, scan as estimate_of_scan};
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
-use chalet_plan::{ColumnId, Expr, Field, Plan, ScanNode};
+use chalet_plan::{ColumnId, Expr, Field, Plan, SampleSize, ScanNode};
 
 pub(crate) const NAME: &str = "sample_filters";
 
@@ -64,16 +64,16 @@ fn selectivity(filter: &Expr, scan: &ScanNode, with: &Rewriter) -> Result<Option
     }
     let positions: Vec<usize> = columns.iter().map(|column| column.0).collect();
     // An error is told by the scan that reads, if it meets it.
-    let Ok(Some(sample)) = scan.table.sample(&positions) else { return Ok(None) };
+    let Ok(Some(sample)) = scan.table.sample(&positions, SampleSize::Conditions) else { return Ok(None) };
     let ids: Vec<ColumnId> = columns.iter().map(|column| column.1.id).collect();
     let n = sample.block.n_rows() as f64;
     let clustered: Vec<ColumnId> = columns
         .iter()
-        .zip(&sample.distinct)
-        .filter(|((_, field), distinct)| {
-            distinct.is_some_and(|distinct| is_clustered(distinct as f64, n, &known, field))
+        .enumerate()
+        .filter(|(at, (_, field))| {
+            sample.distinct(*at).is_some_and(|distinct| is_clustered(distinct as f64, n, &known, field))
         })
-        .map(|((_, field), _)| field.id)
+        .map(|(_, (_, field))| field.id)
         .collect();
     let reads_clustered = |conjunct: &Expr| conjunct.columns().iter().any(|id| clustered.contains(id));
     let passing =

@@ -18,6 +18,7 @@ pub mod node;
 pub mod validate;
 pub mod walk;
 
+pub use chalet_storage::samples::SampleSize;
 pub use column::{ColumnId, Field, IdSource};
 pub use common_table::{CommonTable, CommonTableId, SharedPlan, SharedScan};
 pub use expr::{Expr, InExpr, InSet, Literal, SetSource, SubqueryExpr, SubqueryKind};

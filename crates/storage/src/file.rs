@@ -8,7 +8,7 @@ use crate::file_rows::FileRows;
 use crate::file_statistics;
 use crate::mapped::{cannot_open, mapped};
 use crate::row_ids;
-use crate::samples::{self, Sample};
+use crate::samples::{self, Sample, SampleSize};
 use crate::scan::ScanFilter;
 use crate::{
     ColumnRange, ColumnSchema, Inserter, Morsel, RowsById, Scan, ScanRequest, ScanWorker, Table, TableSchema,
@@ -370,7 +370,7 @@ impl Table for FileTable {
         Some(TableStatistics { rows: found.rows, columns })
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
         if !self.has_row_ids() || columns.is_empty() || columns.iter().any(|&c| c >= self.structure.len()) {
             return Ok(None);
         }
@@ -382,13 +382,14 @@ impl Table for FileTable {
         for file in self.files.iter().step_by(step) {
             let input = open_input(file, self.compression.as_deref())?;
             let types = wanted.iter().map(|&c| format!("{c}:{} ", self.structure[c].1));
-            blocks.push(samples::kept(input.identity(), types.collect(), || {
+            let what = format!("{size:?} {}", types.collect::<String>());
+            blocks.push(samples::kept(input.identity(), what, || {
                 let scan =
                     self.format.open(input, shared.request.clone()).map_err(|e| e.context(in_file(file)))?;
-                samples::of_file(&*scan, wanted.clone(), None)
+                samples::of_file(&*scan, wanted.clone(), None, size)
             })?);
         }
-        Ok(Some(Sample::of(Block::concat(&blocks))))
+        Ok(Some(Sample { block: Block::concat(&blocks) }))
     }
 
     fn has_row_ids(&self) -> bool {

@@ -5,7 +5,7 @@ use crate::disk::TableFolder;
 use crate::file::{FileContext, FileTable};
 use crate::file_defaults::FileDefaults;
 use crate::merge_tree::Defaults;
-use crate::samples::Sample;
+use crate::samples::{Sample, SampleSize};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, err};
 use chalet_formats::{Format, Schema};
@@ -122,8 +122,8 @@ impl Table for FileEngine {
         self.file()?.scan(request)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        self.file()?.sample(columns)
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        self.file()?.sample(columns, size)
     }
 
     fn has_row_ids(&self) -> bool {

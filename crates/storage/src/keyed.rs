@@ -1,6 +1,7 @@
 //! The engines Join, Set and EmbeddedRocksDB: rows over another table, of which one may be kept for each key.
 
 use crate::disk::TableFolder;
+use crate::samples::{Sample, SampleSize};
 use crate::{Held, Inserter, Scan, ScanContext, ScanRequest, Table, TableSchema};
 use chalet_base::Result;
 use chalet_base::hash::{HashMap, HashSet};
@@ -160,8 +161,8 @@ impl Table for KeyedTable {
         self.rows.statistics(columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<crate::samples::Sample>> {
-        self.rows.sample(columns)
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        self.rows.sample(columns, size)
     }
 
     fn folder(&self) -> Option<&Arc<TableFolder>> {

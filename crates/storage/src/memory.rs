@@ -2,7 +2,7 @@
 
 use crate::fixed::BlockScan;
 use crate::insert::changed_meanwhile;
-use crate::samples::{self, Sample, SampledColumns};
+use crate::samples::{self, Sample, SampleSize, SampledColumns};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Column};
@@ -120,12 +120,12 @@ impl MemoryTable {
     }
 
     /// Some rows of these columns, positions in the schema; `None` where one of them is not stored.
-    fn sample_of(&self, blocks: &[Block], columns: &[usize]) -> Option<Block> {
+    fn sample_of(&self, blocks: &[Block], columns: &[usize], size: SampleSize) -> Option<Block> {
         let stored: Vec<usize> = self.schema.stored_positions();
         let positions = columns.iter().map(|column| stored.iter().position(|at| at == column));
         let positions: Vec<usize> = positions.collect::<Option<_>>()?;
         let all_rows = blocks.iter().map(|block| block.n_rows() as u64).sum();
-        let sampled: Vec<Block> = samples::rows_of_pieces(blocks.iter().map(Block::n_rows), all_rows)
+        let sampled: Vec<Block> = samples::rows_of_pieces(blocks.iter().map(Block::n_rows), all_rows, size)
             .into_iter()
             .map(|(at, rows)| {
                 let rows: Vec<u32> = rows.into_iter().map(|row| row as u32).collect();
@@ -191,12 +191,13 @@ impl Table for MemoryTable {
             }
             known.columns.clone()
         };
-        let read = |column| Some(self.sample_of(&blocks, &[column])?.column(0).clone());
+        let read =
+            |column| Some(self.sample_of(&blocks, &[column], SampleSize::Conditions)?.column(0).clone());
         Some(sampled.statistics(rows, columns, read))
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        Ok(self.sample_of(&self.snapshot(), columns).map(Sample::of))
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        Ok(self.sample_of(&self.snapshot(), columns, size).map(|block| Sample { block }))
     }
 
     fn total_bytes(&self) -> Option<u64> {

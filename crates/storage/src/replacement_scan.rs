@@ -3,7 +3,7 @@
 //! A source says which columns it has and opens some of them for one scan: either rows that are held in memory, which
 //! workers read in ranges, or a stream, from which one worker at a time takes a run. Converting is done by all workers.
 
-use crate::samples::{self, Sample, SampledColumns};
+use crate::samples::{self, Sample, SampleSize, SampledColumns};
 use crate::{ColumnRange, ColumnSchema, Morsel, Scan, ScanRequest, ScanWorker, Summary, Table, TableSchema};
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Column, RowMask, Vector};
@@ -79,7 +79,7 @@ impl ReplacementTable {
     }
 
     /// Some rows of rows that are held, of these columns; `None` of streams, and where one of the columns is no column of the source.
-    fn rows_of_sample(&self, columns: &[usize]) -> Result<Option<Block>> {
+    fn rows_of_sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Block>> {
         let Some(all_rows) = self.source.n_rows().filter(|&rows| rows > 0) else { return Ok(None) };
         if columns.is_empty() || columns.iter().any(|&column| column >= self.n_columns) {
             return Ok(None);
@@ -87,7 +87,7 @@ impl ReplacementTable {
         let Opened::Held(held) = self.source.open(columns, &[])? else { return Ok(None) };
         let positions: Vec<usize> = (0..columns.len()).collect();
         let mut blocks = Vec::new();
-        for (run, numbers) in samples::rows_of_pieces(held.runs().iter().copied(), all_rows) {
+        for (run, numbers) in samples::rows_of_pieces(held.runs().iter().copied(), all_rows, size) {
             for together in numbers.chunk_by(|a, b| a + 1 == *b) {
                 let rows = together[0]..together[0] + together.len();
                 blocks.push(Block::new(held.read(run, rows, &positions)?, together.len()));
@@ -131,12 +131,13 @@ impl Table for ReplacementTable {
     fn statistics(&self, columns: &[usize]) -> Option<TableStatistics> {
         let rows = self.source.n_rows()?;
         // An error is told by the scan that reads.
-        let read = |column| Some(self.rows_of_sample(&[column]).ok()??.column(0).clone());
+        let read =
+            |column| Some(self.rows_of_sample(&[column], SampleSize::Conditions).ok()??.column(0).clone());
         Some(self.sampled.statistics(rows, columns, read))
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        Ok(self.rows_of_sample(columns)?.map(Sample::of))
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        Ok(self.rows_of_sample(columns, size)?.map(|block| Sample { block }))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -3,7 +3,7 @@
 use crate::disk::TableFolder;
 use crate::keyed::JoinEngine;
 use crate::merge_tree::TableKeys;
-use crate::samples::Sample;
+use crate::samples::{Sample, SampleSize};
 use crate::{Inserter, Scan, ScanRequest};
 use chalet_base::{Result, bail};
 use chalet_formats::TableStatistics;
@@ -254,8 +254,8 @@ pub trait Table: Send + Sync {
     }
 
     /// Some rows from all over the table, of these columns (indexes into the schema), read at little cost; `None` where that cannot be.
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        let _ = columns;
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        let _ = (columns, size);
         Ok(None)
     }
 

@@ -1,5 +1,6 @@
 //! Rows of a set of relations, and the cost of a tree of joins.
 
+use super::frequent::Frequent;
 use super::graph::{Graph, Member, Set};
 use crate::estimate::{Distinct, estimate, match_probability};
 use crate::rewriter::JoinSides;
@@ -47,6 +48,8 @@ pub(super) struct Costs<'a> {
     neighbours: Vec<Set>,
     /// Number of classes; edges have numbers behind them.
     n_keys: usize,
+    /// Of each class, where samples were asked.
+    frequent: Vec<Frequent>,
     rows: HashMap<Set, f64>,
     /// Of each relation that groups rows: its cost, and the numbers of keys by which a run-time filter spares it rows.
     grouped: Vec<Option<(f64, Vec<usize>)>>,
@@ -81,14 +84,20 @@ impl<'a> Costs<'a> {
         }
         let n_keys = graph.classes.len() + graph.edges.len();
         let grouped = (0..graph.relations.len()).map(|relation| grouped(graph, relation)).collect();
-        let rows = HashMap::default();
-        let mut costs = Costs { graph, sides, pairs, neighbours, n_keys, rows, grouped };
+        let (rows, frequent) = (HashMap::default(), Vec::new());
+        let mut costs = Costs { graph, sides, pairs, neighbours, n_keys, frequent, rows, grouped };
         for at in 0..costs.pairs.len() {
             let all: Vec<usize> = (0..costs.pairs[at].keys.len()).collect();
             costs.pairs[at].match_probability = costs.probability(&costs.pairs[at], &all);
         }
         costs.pairs.sort_by(|a, b| a.match_probability.total_cmp(&b.match_probability));
         costs
+    }
+
+    /// Asks samples which values of keys are frequent.
+    pub fn with_frequent_values(self) -> Costs<'a> {
+        let frequent = self.graph.classes.iter().map(|class| Frequent::of(class, self.graph)).collect();
+        Costs { frequent, ..self }
     }
 
     pub fn n_relations(&self) -> usize {
@@ -143,7 +152,8 @@ impl<'a> Costs<'a> {
         for condition in self.graph.conditions.iter().filter(|c| c.relations & !set == 0) {
             rows *= condition.selectivity;
         }
-        let rows = rows.max(1.0);
+        let frequent: f64 = self.frequent.iter().map(|frequent| frequent.factor(set)).product();
+        let rows = (rows * frequent).max(1.0);
         self.rows.insert(set, rows);
         rows
     }

@@ -17,16 +17,19 @@
 //!
 //! - [`graph`]: relations, classes of equal keys, conditions
 //! - [`cost`]: rows of a set of relations, and the cost of a tree of joins
+//! - [`frequent`]: values of keys that several relations have many rows of
 //! - [`enumerate`]: the search for the cheapest tree
 //! - [`build`]: a tree as a plan
 
 mod build;
 mod cost;
 mod enumerate;
+mod frequent;
 mod graph;
 
 use crate::estimate::estimate;
 use crate::rewriter::{JoinSides, Rewriter, placeholder};
+use crate::sample_filters;
 use chalet_base::Result;
 use chalet_plan::{Expr, Join, JoinKey, JoinKind, JoinStrictness, Plan, Project};
 use cost::{Costs, Tree};
@@ -92,6 +95,10 @@ fn reordered(plan: Plan, with: &Rewriter) -> Result<Plan> {
             graph.draw_rows(seed);
         }
         let mut costs = Costs::new(&graph, with.join_sides);
+        if graph.relations.len() > 2 && with.join_order_seed.is_none() && !(with.is_off)(sample_filters::NAME)
+        {
+            costs = costs.with_frequent_values();
+        }
         choose(&mut costs, written, with)
     };
     build::plan(graph, &tree, outputs, with)

@@ -2,7 +2,7 @@
 
 use super::MergeTree;
 use super::part::Part;
-use crate::samples::Sample;
+use crate::samples::{Sample, SampleSize};
 use crate::{Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
 use chalet_formats::TableStatistics;
@@ -44,8 +44,8 @@ impl Table for PartSet {
         self.table.statistics_of(self.parts.clone(), columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        self.table.sample_of(self.parts.clone(), columns)
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        self.table.sample_of(self.parts.clone(), columns, size)
     }
 
     fn as_any(&self) -> &dyn Any {

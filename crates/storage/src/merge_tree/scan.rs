@@ -14,7 +14,7 @@ use super::stored_type::{is_same, keeps_order};
 use crate::condition_cache;
 use crate::file_statistics::merged;
 use crate::row_ids;
-use crate::samples;
+use crate::samples::{self, SampleSize};
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::sorted_runs::SortedRuns;
 use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker};
@@ -123,14 +123,14 @@ impl PartsScan {
 
 impl PartsScan {
     /// Some rows of the largest parts, of the requested columns.
-    pub fn sample(&self) -> Result<Block> {
+    pub fn sample(&self, size: SampleSize) -> Result<Block> {
         let shared = &self.shared;
         let all_rows = shared.parts.iter().map(|part| part.info.rows).sum();
         let mut largest: Vec<usize> = (0..shared.parts.len()).collect();
         largest.sort_by_key(|&part| std::cmp::Reverse(shared.parts[part].info.rows));
         let mut blocks = Vec::new();
         for part in largest.into_iter().take(samples::MAX_SOURCES) {
-            blocks.push(shared.sample_of(part, all_rows)?);
+            blocks.push(shared.sample_of(part, all_rows, size)?);
         }
         Ok(Block::concat(&blocks))
     }
@@ -245,10 +245,10 @@ impl Scan for PartsScan {
 }
 
 impl Shared {
-    fn sample_of(&self, number: usize, all_rows: u64) -> Result<Block> {
+    fn sample_of(&self, number: usize, all_rows: u64, size: SampleSize) -> Result<Block> {
         let part = &self.parts[number];
         let layout = Layout::of(part, &self.places, &self.definition)?;
-        let numbers = samples::row_numbers(part.info.rows, all_rows);
+        let numbers = samples::row_numbers(part.info.rows, all_rows, size);
         let read = match part.resident() {
             Some(block) => {
                 let rows: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
@@ -259,7 +259,7 @@ impl Shared {
                 let identity = part.open()?.and_then(|input| input.identity());
                 samples::kept(identity, format!("{:?} {}", layout.wanted, numbers.len()), || {
                     let Some(scan) = self.open_part(part, None)? else { return Ok(Block::default()) };
-                    samples::of_file(&*scan, layout.wanted.clone(), Some(all_rows))
+                    samples::of_file(&*scan, layout.wanted.clone(), Some(all_rows), size)
                 })?
             }
         };
@@ -303,7 +303,7 @@ impl Shared {
         let positions: Vec<Option<usize>> = self.places.iter().enumerate().map(of_block).collect();
         let asked: Vec<usize> = positions.iter().flatten().copied().collect();
         let read = |at: usize| {
-            let numbers = samples::row_numbers(rows, rows);
+            let numbers = samples::row_numbers(rows, rows, SampleSize::Conditions);
             let numbers: Vec<u32> = numbers.iter().map(|&row| row as u32).collect();
             Some(block.column(at).gather(&numbers))
         };

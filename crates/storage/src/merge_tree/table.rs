@@ -14,7 +14,7 @@ use super::scan::PartsScan;
 use super::skip_index::{IndexWriters, SkipIndexProgram};
 use super::{Partition, TableKeys};
 use crate::disk::TableFolder;
-use crate::samples::Sample;
+use crate::samples::{Sample, SampleSize};
 use crate::{ColumnSchema, Held, Inserter, Scan, ScanRequest, Table, TableSchema};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
@@ -281,9 +281,15 @@ impl MergeTree {
     }
 
     /// Some rows of some parts.
-    pub(super) fn sample_of(&self, parts: Vec<Arc<Part>>, columns: &[usize]) -> Result<Option<Sample>> {
+    pub(super) fn sample_of(
+        &self,
+        parts: Vec<Arc<Part>>,
+        columns: &[usize],
+        size: SampleSize,
+    ) -> Result<Option<Sample>> {
         let request = ScanRequest { columns: columns.to_vec(), with_row_ids: true, ..ScanRequest::default() };
-        PartsScan::new(parts, &self.definition, &request)?.sample().map(|block| Some(Sample::of(block)))
+        let block = PartsScan::new(parts, &self.definition, &request)?.sample(size)?;
+        Ok(Some(Sample { block }))
     }
 
     /// The columns that the partition key reads: where they are in the schema.
@@ -400,8 +406,8 @@ impl Table for MergeTree {
         self.statistics_of(self.parts.snapshot().ok()?.parts.clone(), columns)
     }
 
-    fn sample(&self, columns: &[usize]) -> Result<Option<Sample>> {
-        self.sample_of(self.parts.snapshot()?.parts.clone(), columns)
+    fn sample(&self, columns: &[usize], size: SampleSize) -> Result<Option<Sample>> {
+        self.sample_of(self.parts.snapshot()?.parts.clone(), columns, size)
     }
 
     fn total_bytes(&self) -> Option<u64> {
