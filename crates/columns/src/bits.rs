@@ -10,6 +10,25 @@ pub fn of_bytes(bytes: impl Iterator<Item = u8>) -> BooleanBuffer {
     nonzero(&bytes)
 }
 
+/// A byte for each bit, 1 where it is set: loops over both values and their validity have no branch then, and can be vectorized.
+pub fn to_bytes(bits: &BooleanBuffer) -> Vec<u8> {
+    // The bits of a byte are spread to the highest bits of eight bytes by one multiplication, each then moved to the lowest.
+    const PLACES: u64 = 0x8040_2010_0804_0201;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const LOWER: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let mut out = Vec::with_capacity(bits.len() + 64);
+    for word in bits.bit_chunks().iter_padded() {
+        for byte in word.to_le_bytes() {
+            let picked = u64::from(byte).wrapping_mul(ONES) & PLACES;
+            // The sum carries into the highest bit where any of the others is set.
+            let highest = ((picked & LOWER) + LOWER) | picked;
+            out.extend(((highest >> 7) & ONES).to_le_bytes());
+        }
+    }
+    out.truncate(bits.len());
+    out
+}
+
 /// The bits of some rows, in that order. Panics where there are not as many bytes of bits.
 pub fn gather(bits: &BooleanBuffer, rows: &[u32]) -> BooleanBuffer {
     let (bytes, offset) = (bits.values(), bits.offset());
@@ -106,6 +125,8 @@ mod tests {
             let part = mask.slice(offset, len);
             let expected: Vec<u32> = (0..len as u32).filter(|&row| part.value(row as usize)).collect();
             assert_eq!(set_rows(&part), expected);
+            let bytes: Vec<u8> = part.iter().map(u8::from).collect();
+            assert_eq!(to_bytes(&part), bytes);
         }
         for all in [true, false] {
             let part = BooleanBuffer::collect_bool(130, |_| all);

@@ -1,7 +1,7 @@
 //! Byte strings as Arrow's 16-byte views: length, then the bytes themselves (up to 12) or a 4-byte prefix and a pointer.
 
-use crate::Buf;
-use arrow_buffer::Buffer;
+use crate::{Buf, bits};
+use arrow_buffer::{Buffer, NullBuffer};
 use std::sync::Arc;
 
 /// Strings of at most this many bytes live inside their view.
@@ -46,6 +46,10 @@ pub fn pointer_view(bytes: &[u8], buffer: u32, offset: u32) -> u128 {
         | u128::from(buffer) << 64
         | u128::from(offset) << 96
 }
+
+/// The view that stands for NULL where strings are compared by their views: an empty one whose unused bytes are not zero, so that
+/// it equals no string, and is copied and hashed as any short one.
+pub const NULL_VIEW: u128 = 1 << 32;
 
 impl Strings {
     /// # Safety
@@ -119,6 +123,20 @@ impl Strings {
     /// The same bytes under other views of this column.
     pub(crate) fn with_views(&self, views: Buf<u128>) -> Self {
         Strings { views, buffers: self.buffers.clone() }
+    }
+
+    /// The same strings with [`NULL_VIEW`] where a row is not valid. The bytes are shared.
+    pub fn with_null_views(&self, validity: &NullBuffer) -> Self {
+        let views = self.views.iter().zip(bits::to_bytes(validity.inner()));
+        self.with_views(views.map(|(&view, valid)| if valid != 0 { view } else { NULL_VIEW }).collect())
+    }
+
+    /// What [`with_null_views`](Self::with_null_views) made: the strings, which are empty where they were NULL, and which are valid.
+    pub fn without_null_views(&self) -> (Self, NullBuffer) {
+        let is_valid = self.views.iter().map(|&view| u8::from(view != NULL_VIEW));
+        let validity = NullBuffer::new(bits::of_bytes(is_valid));
+        let views = self.views.iter().map(|&view| if view == NULL_VIEW { 0 } else { view });
+        (self.with_views(views.collect()), validity)
     }
 
     /// Bytes of the strings themselves.

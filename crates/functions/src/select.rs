@@ -2,7 +2,7 @@
 
 use chalet_base::Result;
 use chalet_columns::strings::INLINE;
-use chalet_columns::{Buf, Data, Native, NullBuffer, Strings, Struct, Vector, each_native};
+use chalet_columns::{Buf, Data, Native, NullBuffer, Strings, Struct, Vector, bits, each_native};
 
 /// One source of rows; a constant has a single row.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +24,7 @@ pub fn select(branches: &[Branch], choice: &[u8]) -> Result<Vector> {
     if let [only] = branches {
         return Ok(if only.constant { only.vector.repeat(n) } else { only.vector.clone() });
     }
-    let validity = branches.iter().any(|b| b.vector.validity.is_some()).then(|| {
-        NullBuffer::from_iter(choice.iter().enumerate().map(|(row, &pick)| {
-            let branch = &branches[pick as usize];
-            !branch.vector.is_null(branch.row(row))
-        }))
-    });
+    let validity = selected_validity(branches, choice);
     let data = match &branches[0].vector.data {
         Data::Nothing(_) => Data::Nothing(n),
         Data::Str(_) => Data::Str(strings(branches, choice)?),
@@ -62,6 +57,32 @@ pub fn select(branches: &[Branch], choice: &[u8]) -> Result<Vector> {
         other => each_native!(other, values => natives(values, branches, choice)?, _ => Data::Nothing(n)),
     };
     Ok(Vector::new(data, validity))
+}
+
+/// Which rows of the choice are valid; none where no branch has a NULL.
+fn selected_validity(branches: &[Branch], choice: &[u8]) -> Option<NullBuffer> {
+    let has_nulls = |branch: &Branch| branch.vector.null_count() > 0;
+    if !branches.iter().any(has_nulls) {
+        return None;
+    }
+    // Branch by branch over all rows, so that no loop has a branch of its own.
+    let mut is_valid = vec![0u8; choice.len()];
+    for (index, branch) in (0u8..).zip(branches) {
+        let picked = choice.iter().map(|&pick| u8::from(pick == index));
+        match &branch.vector.validity {
+            Some(validity) if branch.constant => {
+                let valid = u8::from(validity.is_valid(0));
+                is_valid.iter_mut().zip(picked).for_each(|(out, picked)| *out |= picked & valid);
+            }
+            Some(validity) if validity.null_count() > 0 => {
+                let valid = bits::to_bytes(validity.inner());
+                let rows = picked.zip(valid);
+                is_valid.iter_mut().zip(rows).for_each(|(out, (picked, valid))| *out |= picked & valid);
+            }
+            _ => is_valid.iter_mut().zip(picked).for_each(|(out, picked)| *out |= picked),
+        }
+    }
+    Some(NullBuffer::new(bits::nonzero(&is_valid)))
 }
 
 fn natives<T: Native>(_: &Buf<T>, branches: &[Branch], choice: &[u8]) -> Result<Data> {

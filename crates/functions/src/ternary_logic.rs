@@ -57,7 +57,7 @@ impl Ternary {
     /// 0 or 1 for each row, and where it is known.
     pub fn into_parts(self) -> (Vec<u8>, Option<NullBuffer>) {
         let known = &self.yes | &self.no;
-        let values = self.yes.iter().map(u8::from).collect();
+        let values = chalet_columns::bits::to_bytes(&self.yes);
         let validity = (known.count_set_bits() < known.len()).then(|| NullBuffer::new(known));
         (values, validity)
     }

@@ -27,7 +27,7 @@ pub(super) enum Kind {
     Words(usize),
     /// Up to 16 bytes.
     DoubleWords,
-    /// One String.
+    /// One String, in which NULL has a view of its own.
     Text,
     /// One String, at this place, and others in up to 16 bytes.
     WordText(usize),
@@ -176,11 +176,11 @@ impl KeyLayout {
         let vectors: Vec<Vector> = match store {
             Store::Words(words) => self.unpack(&words),
             Store::DoubleWords(words) => self.unpack(&words),
-            Store::Bytes { keys, .. } if self.kind == Kind::Text => vec![keys.finish().into()],
+            Store::Bytes { keys, .. } if self.kind == Kind::Text => vec![self.text(0, keys.finish())],
             Store::WordText { words, keys, .. } => {
                 let mut vectors = self.unpack(&words);
                 let place = if let Kind::WordText(place) = self.kind { place } else { 0 };
-                vectors.insert(place, keys.finish().into());
+                vectors.insert(place, self.text(place, keys.finish()));
                 vectors
             }
             Store::Bytes { keys, .. } => {
@@ -195,6 +195,15 @@ impl KeyLayout {
             }
         };
         Ok(Block::new(vectors.into_iter().map(Column::Flat).collect(), n_rows))
+    }
+
+    /// The key column at this place, of its strings.
+    fn text(&self, place: usize, strings: Strings) -> Vector {
+        if !self.types[place].is_nullable() {
+            return strings.into();
+        }
+        let (strings, validity) = strings.without_null_views();
+        Vector::new(Data::Str(strings), Some(validity))
     }
 
     fn unpack<W: Word>(&self, words: &[W]) -> Vec<Vector> {
@@ -216,7 +225,7 @@ impl KeyLayout {
 }
 
 fn is_text(ty: &DataType) -> bool {
-    ty.physical() == Physical::Str && !ty.is_nullable()
+    ty.physical() == Physical::Str
 }
 
 /// The place of the one String among types that are otherwise narrow enough for words.
@@ -230,9 +239,13 @@ fn without(types: &[DataType], place: usize) -> Vec<DataType> {
     types.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, ty)| ty.clone()).collect()
 }
 
+/// The strings of a key column, NULL among them.
 fn strings_of(vector: &Vector, n_rows: usize) -> Strings {
-    match &vector.data {
-        Data::Str(strings) => strings.clone(),
+    match (&vector.data, &vector.validity) {
+        (Data::Str(strings), Some(validity)) if validity.null_count() > 0 => {
+            strings.with_null_views(validity)
+        }
+        (Data::Str(strings), _) => strings.clone(),
         _ => Strings::empties(n_rows),
     }
 }
@@ -258,6 +271,8 @@ fn packed_width(types: &[DataType]) -> Option<usize> {
 /// A packed key.
 trait Word: Copy + Default {
     fn or(self, bytes: &[u8], shift: u32) -> Self;
+    /// The bits of both.
+    fn with(self, other: Self) -> Self;
     /// From a bit on, as many bits as fit.
     fn bits(self, shift: u32) -> u128;
 }
@@ -268,6 +283,11 @@ impl Word for u64 {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
         self | u64::from_le_bytes(word) << shift
+    }
+
+    #[inline(always)]
+    fn with(self, other: Self) -> Self {
+        self | other
     }
 
     #[inline(always)]
@@ -285,6 +305,11 @@ impl Word for u128 {
     }
 
     #[inline(always)]
+    fn with(self, other: Self) -> Self {
+        self | other
+    }
+
+    #[inline(always)]
     fn bits(self, shift: u32) -> u128 {
         self >> shift
     }
@@ -299,13 +324,16 @@ fn pack<W: Word>(types: &[DataType], keys: &[Cow<Vector>], n_rows: usize) -> Vec
             word.or(bytes, shift)
         };
         match validity {
-            None => words.iter_mut().zip(values).for_each(|(word, value)| *word = put(*word, value)),
-            Some(validity) => {
-                let null = shift + 8 * size_of::<T>() as u32;
-                for ((word, value), valid) in words.iter_mut().zip(values).zip(validity) {
-                    *word = if valid { put(*word, value) } else { word.or(&[1], null) };
+            // A choice without a branch: which rows are NULL cannot be guessed.
+            Some(validity) if validity.null_count() > 0 => {
+                let null = W::default().or(&[1], shift + 8 * size_of::<T>() as u32);
+                let is_valid = bits::to_bytes(validity.inner());
+                for ((word, value), valid) in words.iter_mut().zip(values).zip(is_valid) {
+                    let of_value = put(W::default(), value);
+                    *word = word.with(if valid != 0 { of_value } else { null });
                 }
             }
+            _ => words.iter_mut().zip(values).for_each(|(word, value)| *word = put(*word, value)),
         }
     }
     if let ([_], [key]) = (types, keys)

@@ -2,7 +2,7 @@
 //! the first row of each run needs to be looked up.
 
 use chalet_base::simd_dispatch::dispatch_simd;
-use chalet_columns::{Column, Data, Native, Strings, Vector, each_native};
+use chalet_columns::{Column, Data, Native, Strings, Vector, bits, each_native};
 
 /// Neighbouring rows with equal keys.
 pub(super) struct Runs {
@@ -74,8 +74,9 @@ fn begins(columns: &[Column], n_rows: usize) -> Option<Vec<u8>> {
 }
 
 fn mark_vector(vector: &Vector, begins: &mut [u8]) -> Option<()> {
-    if vector.validity.is_some() {
-        return None;
+    // Two NULLs with different values beneath are two runs, which costs a look-up and no more.
+    if let Some(validity) = vector.validity.as_ref().filter(|validity| validity.null_count() > 0) {
+        mark(&bits::to_bytes(validity.inner()), begins);
     }
     each_native!(&vector.data, values => mark_values(values, begins),
         Data::Str(strings) => mark_strings(strings, begins),

@@ -4,6 +4,7 @@ use super::KeyLayout;
 use super::key_layout::{BlockKeys, Kind, Values, double_hash};
 use chalet_base::Result;
 use chalet_base::hash::hash_u64;
+use chalet_columns::strings::NULL_VIEW;
 use chalet_columns::wire::{put_bytes, put_len, take_array, take_bytes, take_len};
 use chalet_columns::{StringBuilder, Strings};
 
@@ -83,12 +84,12 @@ impl Store {
             Store::DoubleWords(words) => put_double_words(words, out),
             Store::Bytes { keys, hashes } => {
                 put_words(hashes, out);
-                (0..keys.len()).for_each(|row| put_bytes(keys.get(row), out));
+                put_strings(keys, out);
             }
             Store::WordText { words, keys, hashes } => {
                 put_words(hashes, out);
                 put_double_words(words, out);
-                (0..keys.len()).for_each(|row| put_bytes(keys.get(row), out));
+                put_strings(keys, out);
             }
         }
     }
@@ -102,12 +103,12 @@ impl Store {
             Store::DoubleWords(words) => *words = take_double_words(n, bytes)?,
             Store::Bytes { keys, hashes } => {
                 *hashes = take_words(n, bytes)?;
-                (0..n).try_for_each(|_| take_bytes(bytes).map(|key| keys.push(key)))?;
+                *keys = take_strings(n, bytes)?;
             }
             Store::WordText { words, keys, hashes } => {
                 *hashes = take_words(n, bytes)?;
                 *words = take_double_words(n, bytes)?;
-                (0..n).try_for_each(|_| take_bytes(bytes).map(|key| keys.push(key)))?;
+                *keys = take_strings(n, bytes)?;
             }
         }
         Ok(store)
@@ -169,6 +170,29 @@ fn take_words(n: usize, bytes: &mut &[u8]) -> Result<Vec<u64>> {
 
 fn take_double_words(n: usize, bytes: &mut &[u8]) -> Result<Vec<u128>> {
     (0..n).map(|_| take_array(bytes).map(u128::from_le_bytes)).collect()
+}
+
+/// The strings, then the numbers of those that are NULL.
+fn put_strings(keys: &StringBuilder, out: &mut Vec<u8>) {
+    (0..keys.len()).for_each(|row| put_bytes(keys.get(row), out));
+    let nulls: Vec<u64> =
+        (0..keys.len()).filter(|&row| keys.view(row) == NULL_VIEW).map(|row| row as u64).collect();
+    put_len(nulls.len(), out);
+    put_words(&nulls, out);
+}
+
+fn take_strings(n: usize, bytes: &mut &[u8]) -> Result<StringBuilder> {
+    let strings = (0..n).map(|_| take_bytes(bytes)).collect::<Result<Vec<_>>>()?;
+    let n_nulls = take_len(bytes)?;
+    let mut nulls = take_words(n_nulls, bytes)?.into_iter().peekable();
+    let mut keys = StringBuilder::with_capacity(n);
+    for (row, string) in (0..).zip(strings) {
+        match nulls.next_if_eq(&row) {
+            Some(_) => keys.push_viewed(NULL_VIEW, &[]),
+            None => keys.push(string),
+        }
+    }
+    Ok(keys)
 }
 
 fn adopt(to: &mut StringBuilder, strings: &Strings) {

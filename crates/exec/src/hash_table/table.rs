@@ -642,6 +642,11 @@ mod tests {
         let near = |i: usize| Value::Int((i % 700 + i / 1000 * 500) as i64);
         let far = |i: usize| Value::Int((i % 3 * 1_000_000_000) as i64);
         let nullable = |i: usize| if i % 7 == 0 { Value::Null } else { number(i) };
+        let some_text = |i: usize| match i % 7 {
+            0 => Value::Null,
+            1 => Value::from(""),
+            _ => text(i),
+        };
         type Make<'a> = &'a dyn Fn(usize) -> Value;
         let cases: &[&[(&str, Make)]] = &[
             &[("Int16", &number)],
@@ -653,6 +658,9 @@ mod tests {
             &[("String", &text)],
             &[("String", &text), ("Int32", &number)],
             &[("Nullable(Int32)", &nullable), ("String", &text), ("Int64", &number)],
+            &[("Nullable(String)", &some_text)],
+            &[("Int32", &number), ("Nullable(String)", &some_text)],
+            &[("LowCardinality(Nullable(String))", &some_text)],
             &[("String", &text), ("String", &text)],
             &[("Int256", &number), ("Nullable(Int128)", &nullable)],
         ];
@@ -668,9 +676,13 @@ mod tests {
             let groups = table.groups(&columns, n);
             assert_eq!(table.groups(&columns, n), groups);
             assert_eq!(table.find(&columns, n), groups);
-            let mut other = GroupTable::new(layout);
+            let mut other = GroupTable::new(layout.clone());
             let n_groups = table.len() as u32;
-            let renumbered = other.insert_store(&table.into_store());
+            // As keys that were spilled.
+            let mut bytes = Vec::new();
+            table.into_store().write(&mut bytes);
+            let store = Store::read(&layout, &mut &bytes[..]).unwrap();
+            let renumbered = other.insert_store(&store);
             assert!(renumbered.iter().copied().eq(0..n_groups));
             let keys = other.into_columns().unwrap();
             for (row, &group) in groups.iter().enumerate() {

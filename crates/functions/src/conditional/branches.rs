@@ -72,7 +72,8 @@ pub fn condition(arg: &Arg, n: usize) -> Result<Vec<u8>> {
         if arg.constant {
             values.fill(0);
         } else {
-            values.iter_mut().zip(validity.iter()).for_each(|(value, valid)| *value &= u8::from(valid));
+            let is_valid = chalet_columns::bits::to_bytes(validity.inner());
+            values.iter_mut().zip(is_valid).for_each(|(value, valid)| *value &= valid);
         }
     }
     Ok(values)

@@ -2,7 +2,7 @@
 
 use super::branches::{MixesScales, common_or_variant, pick, types_to_mix};
 use chalet_base::Result;
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Vector, bits};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Lazy, Nulls, Record, ScalarFunction, SeveralTypes,
@@ -88,8 +88,8 @@ impl ScalarFunction for Coalesce {
                 Some(_) if arg.constant => {}
                 Some(validity) => choice
                     .iter_mut()
-                    .zip(validity.iter())
-                    .for_each(|(c, valid)| *c = if valid { index as u8 } else { *c }),
+                    .zip(bits::to_bytes(validity.inner()))
+                    .for_each(|(c, valid)| *c = if valid != 0 { index as u8 } else { *c }),
             }
         }
         pick(call, &found, &choice)

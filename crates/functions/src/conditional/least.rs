@@ -9,7 +9,7 @@ use crate::select::{Branch, select};
 use crate::widen::widen;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{Column, Data, Vector};
+use chalet_columns::{Column, Data, Vector, bits};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
@@ -188,14 +188,14 @@ impl ScalarFunction for Extreme {
         };
         for next in rest {
             let mut choice = self.better(&best, &next, ty, n, two)?;
-            if best.validity.is_some() || next.validity.is_some() {
-                for (row, choice) in choice.iter_mut().enumerate() {
-                    match (best.is_null(row), next.is_null(row)) {
-                        (true, _) => *choice = 1,
-                        (false, true) => *choice = 0,
-                        _ => {}
-                    }
-                }
+            // The next one does not count where it is NULL, and always does where the best one is.
+            if let Some(validity) = next.validity.as_ref().filter(|validity| validity.null_count() > 0) {
+                let is_valid = bits::to_bytes(validity.inner());
+                choice.iter_mut().zip(is_valid).for_each(|(choice, valid)| *choice &= valid);
+            }
+            if let Some(validity) = best.validity.as_ref().filter(|validity| validity.null_count() > 0) {
+                let is_valid = bits::to_bytes(validity.inner());
+                choice.iter_mut().zip(is_valid).for_each(|(choice, valid)| *choice |= valid ^ 1);
             }
             let branch = |vector| Branch { vector, constant: false };
             best = select(&[branch(&best), branch(&next)], &choice)?;

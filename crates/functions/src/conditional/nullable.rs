@@ -1,7 +1,7 @@
 //! `assumeNotNull`, `toNullable`: the same values in a type without and with NULL.
 
 use chalet_base::{Result, ensure};
-use chalet_columns::{Column, Data, NullBuffer, Vector};
+use chalet_columns::{Buf, Column, Data, Native, NullBuffer, Vector, bits, each_native};
 use chalet_function_api::call::scatter;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
@@ -33,6 +33,16 @@ const TO_NULLABLE: Record = Record {
 pub struct AssumeNotNull;
 pub struct ToNullable;
 
+/// Numbers that are 0 where they were NULL; none for values that are no numbers.
+fn default_beneath_nulls(data: &Data, validity: &NullBuffer) -> Option<Data> {
+    fn numbers<T: Native>(values: &Buf<T>, validity: &NullBuffer) -> Data {
+        let is_valid = bits::to_bytes(validity.inner());
+        let value = |(&value, valid): (&T, u8)| if valid != 0 { value } else { T::default() };
+        T::wrap(values.iter().zip(is_valid).map(value).collect())
+    }
+    Some(each_native!(data, values => numbers(values, validity), _ => return None))
+}
+
 impl ScalarFunction for AssumeNotNull {
     fn record(&self) -> &'static Record {
         &ASSUME_NOT_NULL
@@ -55,6 +65,12 @@ impl ScalarFunction for AssumeNotNull {
             return Ok(vector.clone().into());
         };
         // Beneath a NULL may stand anything: the default is what the kernel shows.
+        if vector.null_count() == 0 {
+            return Ok(vector.without_nulls().into());
+        }
+        if let Some(data) = default_beneath_nulls(&vector.data, validity) {
+            return Ok(Vector::new(data, None).into());
+        }
         let rows: Vec<u32> = validity.valid_indices().map(|row| row as u32).collect();
         Ok(scatter(&vector.without_nulls().gather(&rows), validity.inner(), call.result).into())
     }
