@@ -701,3 +701,29 @@ fn find_projection(name: &str, path: &std::path::Path, state: &State) -> u64 {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn stopping_merges_waits_for_those_under_way() {
+        let parts = Arc::new(Parts::create(ColumnsVersion::first([]), None).expect("parts"));
+        let merge = parts.claim_to_merge(&[]).expect("nothing is claimed");
+        let asked = Cell::new(0);
+        let give_up = || {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 { Ok(()) } else { bail!(QUERY_WAS_CANCELLED, "Query was cancelled") }
+        };
+        // It asks whether to go on while it waits.
+        let error = parts.set_merges_stopped(true, &give_up).expect_err("the merge is under way");
+        assert_eq!((error.code(), asked.get()), (codes::QUERY_WAS_CANCELLED, 3));
+        assert!(parts.should_give_up());
+        drop(merge);
+        parts.set_merges_stopped(true, &|| bail!(LOGICAL_ERROR, "nothing to wait for")).expect("stopped");
+        assert!(parts.claim_to_merge(&[]).is_none(), "merges are stopped");
+        parts.set_merges_stopped(false, &|| Ok(())).expect("started");
+        assert!(parts.claim_to_merge(&[]).is_some());
+    }
+}
