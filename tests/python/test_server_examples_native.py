@@ -270,3 +270,41 @@ def test_aiochclient(ours):
             assert sum(await asyncio.gather(*[client.fetchval(f"SELECT {n}") for n in range(50)])) == 1225
 
     asyncio.run(asyncio.wait_for(talk(), 300))
+
+
+def test_what_servers_send_before_a_query(ours):
+    """Another server asks which tables are there, and sends the values of subqueries before its blocks."""
+    clickhouse_driver = pytest.importorskip("clickhouse_driver")
+    from clickhouse_driver.block import ColumnOrientedBlock
+    from clickhouse_driver.reader import read_binary_str, read_binary_uint8
+    from clickhouse_driver.varint import read_varint, write_varint
+    from clickhouse_driver.writer import write_binary_str
+
+    for compression in (False, "lz4"):
+        client = clickhouse_driver.Client("127.0.0.1", port=ours[0], compression=compression)
+        client.execute("CREATE OR REPLACE TABLE asked (x UInt8) ENGINE = Memory")
+        connection = client.connection
+        write_varint(5, connection.fout)
+        tables = [("default", "asked"), ("default", "it's `not` there"), ("nowhere", "t")]
+        write_varint(len(tables), connection.fout)
+        for name in sum(tables, ()):
+            write_binary_str(name, connection.fout)
+        connection.fout.flush()
+        assert [read_varint(connection.fin), read_varint(connection.fin)] == [9, 1]
+        assert [read_binary_str(connection.fin), read_binary_str(connection.fin)] == ["default", "asked"]
+        assert read_binary_uint8(connection.fin) == 0
+        assert client.execute("SELECT 1") == [(1,)]
+
+        send_external_tables = connection.send_external_tables
+
+        def send_scalar(*args, **kwargs):
+            write_varint(7, connection.fout)
+            write_binary_str("12_34", connection.fout)
+            connection.block_out.write(ColumnOrientedBlock([("x", "UInt8")], [(7,)]))
+            send_external_tables(*args, **kwargs)
+
+        connection.send_external_tables = send_scalar
+        assert client.execute("SELECT number FROM numbers(3)") == [(0,), (1,), (2,)]
+        assert client.execute("INSERT INTO asked VALUES", [(1,), (2,)]) == 2
+        assert client.execute("SELECT sum(x) FROM asked") == [(3,)]
+        client.disconnect()

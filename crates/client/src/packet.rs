@@ -5,7 +5,7 @@ use crate::compression::{Frames, Method, Unpacked, write_frames};
 use crate::exception;
 use crate::handshake::ServerHello;
 use crate::revision;
-use chalet_base::{Error, Result, bail};
+use chalet_base::{Error, Result, bail, ensure};
 use chalet_columns::Block;
 use chalet_formats::Schema;
 use chalet_formats::binary::{Source, put_string, put_var_uint};
@@ -18,6 +18,8 @@ pub mod client {
     pub const DATA: u64 = 2;
     pub const CANCEL: u64 = 3;
     pub const PING: u64 = 4;
+    pub const TABLES_STATUS: u64 = 5;
+    pub const SCALAR: u64 = 7;
 }
 
 /// Numbers of the packets that servers send.
@@ -31,6 +33,7 @@ mod server {
     pub const PROFILE: u64 = 6;
     pub const TOTALS: u64 = 7;
     pub const EXTREMES: u64 = 8;
+    pub const TABLES_STATUS: u64 = 9;
     pub const LOG: u64 = 10;
     pub const TABLE_COLUMNS: u64 = 11;
     pub const PROFILE_EVENTS: u64 = 14;
@@ -86,6 +89,28 @@ pub enum Packet {
     ProfileEvents(Rows),
     /// The session's zone from now on.
     TimeZone(String),
+    /// Those tables of a [`TablesStatusRequest`] that are there, by database and name.
+    TablesStatus(TableNames),
+}
+
+/// Database and name of tables.
+pub type TableNames = Vec<(String, String)>;
+
+/// So many tables may be asked after at once.
+const MOST_TABLES: u64 = 10_000;
+
+/// What a server asks another one before it sends a query about these tables.
+pub struct TablesStatusRequest(pub TableNames);
+
+impl TablesStatusRequest {
+    /// The packet behind its number.
+    pub fn read(from: &mut impl Source) -> Result<TablesStatusRequest> {
+        let n_tables = from.var_uint()?;
+        ensure!(n_tables <= MOST_TABLES, INCORRECT_DATA, "A request for the status of {n_tables} tables");
+        let mut name = || bounded::text(from, SHORT, "the name of a table");
+        let tables = (0..n_tables).map(|_| Ok((name()?, name()?))).collect::<Result<_>>()?;
+        Ok(TablesStatusRequest(tables))
+    }
 }
 
 impl Packet {
@@ -105,6 +130,7 @@ impl Packet {
             Packet::TableColumns(_) => "TableColumns",
             Packet::ProfileEvents(_) => "ProfileEvents",
             Packet::TimeZone(_) => "TimezoneUpdate",
+            Packet::TablesStatus(_) => "TablesStatusResponse",
         }
     }
 }
@@ -192,6 +218,16 @@ impl Dialect {
             Packet::TimeZone(zone) => {
                 put_var_uint(out, server::TIME_ZONE);
                 put_string(out, zone.as_bytes());
+            }
+            Packet::TablesStatus(tables) => {
+                put_var_uint(out, server::TABLES_STATUS);
+                put_var_uint(out, tables.len() as u64);
+                for (database, name) in tables {
+                    put_string(out, database.as_bytes());
+                    put_string(out, name.as_bytes());
+                    // Not replicated: there is no delay to tell.
+                    out.push(0);
+                }
             }
         }
         Ok(())

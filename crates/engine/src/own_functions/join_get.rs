@@ -18,7 +18,7 @@ const BASE: Record = Record {
     summary: "The value of a column of a table of the engine Join (ANY, LEFT) for a key; the default where the key is not there.",
     syntax: "joinGet('table', 'column', key...)",
     nulls: Nulls::Seen,
-    dictionaries: Dictionaries::PerValue,
+    dictionaries: Dictionaries::Decoded,
     volatility: Volatility::PerQuery,
     takes_table_name: true,
     ..Record::DEFAULT

@@ -48,13 +48,23 @@ pub(crate) fn run(
     ctx: &QueryContext,
 ) -> Result<()> {
     match command {
-        "STOP MERGES" => merges(target, ctx, &|table| table.parts().set_merges_stopped(true)),
+        "STOP MERGES" => {
+            let check = || ctx.control.check_with_interrupt();
+            merges(target, ctx, &|table| table.parts().set_merges_stopped(true, &check))
+        }
         "START MERGES" => merges(target, ctx, &|table| {
-            table.parts().set_merges_stopped(false);
+            table.parts().set_merges_stopped(false, &|| Ok(()))?;
             background::wake(table, ctx);
+            Ok(())
         }),
-        "STOP TTL MERGES" => merges(target, ctx, &|table| table.parts().set_ttl_merges_stopped(true)),
-        "START TTL MERGES" => merges(target, ctx, &|table| table.parts().set_ttl_merges_stopped(false)),
+        "STOP TTL MERGES" => merges(target, ctx, &|table| {
+            table.parts().set_ttl_merges_stopped(true);
+            Ok(())
+        }),
+        "START TTL MERGES" => merges(target, ctx, &|table| {
+            table.parts().set_ttl_merges_stopped(false);
+            Ok(())
+        }),
         "RELOAD DICTIONARY" => reload(target, rest, ctx),
         "RELOAD DICTIONARIES" => reload_all(ctx),
         "FLUSH LOGS" => match rest.trim() {
@@ -169,7 +179,11 @@ fn drop_replica(rest: &str, ctx: &QueryContext) -> Result<()> {
 }
 
 /// Stops or starts the merges of a table, or of all.
-fn merges(target: Option<&ast::ObjectName>, ctx: &QueryContext, change: &dyn Fn(&MergeTree)) -> Result<()> {
+fn merges(
+    target: Option<&ast::ObjectName>,
+    ctx: &QueryContext,
+    change: &dyn Fn(&MergeTree) -> Result<()>,
+) -> Result<()> {
     let tables: Vec<Arc<dyn Table>> = match target {
         Some(name) => vec![existing(name, ctx)?.0],
         None => {
@@ -183,7 +197,7 @@ fn merges(target: Option<&ast::ObjectName>, ctx: &QueryContext, change: &dyn Fn(
     };
     for table in tables {
         if let Some(table) = table.as_any().downcast_ref::<MergeTree>() {
-            change(table);
+            change(table)?;
         }
     }
     Ok(())

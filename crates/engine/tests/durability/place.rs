@@ -4,6 +4,7 @@ use chalet_base::Result;
 use chalet_engine::{Database, RunOptions, Session};
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -142,6 +143,15 @@ pub fn files(place: &Place) -> BTreeMap<String, usize> {
 /// How often a test does what takes its time: `by_default`, or as the environment says.
 pub fn amount(variable: &str, by_default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(by_default)
+}
+
+/// Says how far a test is for which somebody chose an amount, past libtest, which keeps what is printed until the end: a run that is
+/// stopped has its count.
+pub fn tell_progress(variable: &str, done: u64, what: &str) {
+    let asked = amount(variable, 0);
+    if asked > 0 && (done.is_multiple_of((asked / 100).max(1)) || done == asked) {
+        let _ = writeln!(std::io::stderr(), "{done} of {asked} {what}");
+    }
 }
 
 /// Numbers that look random: the same ones for the same seed.

@@ -2,7 +2,7 @@
 //! running all or nothing. `CHALET_POWER_CUTS` says how often (else as often as there is time), `CHALET_SEED` with which first statements.
 
 use crate::disk_model::{Call, Disk, Recorder};
-use crate::place::{Place, Random, amount, contents, run, try_run};
+use crate::place::{Place, Random, amount, contents, run, tell_progress, try_run};
 use chalet_storage::disk::fs::observe::observe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -163,7 +163,7 @@ fn power_cuts() {
                     let run = recorded(seed);
                     for i in (0..CUTS_OF_A_RUN).take_while(|i| *i < 12 || has_time()) {
                         cut(&run, seed * 1000 + i);
-                        done.fetch_add(1, Relaxed);
+                        tell_progress("CHALET_POWER_CUTS", done.fetch_add(1, Relaxed) + 1, "cuts");
                     }
                 }
             });

@@ -8,10 +8,10 @@ use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_client::Stream;
 use chalet_client::channel::{Channel, TcpSocket, Timeouts};
 use chalet_client::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
-use chalet_client::packet::{Dialect, Packet, client};
+use chalet_client::packet::{Dialect, Packet, TablesStatusRequest, client};
 use chalet_client::query::Query;
 use chalet_client::revision;
-use chalet_engine::Session;
+use chalet_engine::{RunOptions, Session};
 use chalet_formats::binary::Source;
 use std::io::Write;
 use std::sync::Arc;
@@ -126,6 +126,7 @@ fn next(wire: &SharedWire, user: &User, session: &Session, shared: &Shared) -> b
         // Of a query that has ended meanwhile.
         Ok(client::CANCEL) => Ok(()),
         Ok(client::QUERY) => asked(wire, user, session, shared),
+        Ok(client::TABLES_STATUS) => tell_tables(wire, session),
         Ok(other) => {
             let error = err!(UNKNOWN_PACKET_FROM_CLIENT, "Unknown packet {other} from client");
             // The connection ends either way.
@@ -135,6 +136,20 @@ fn next(wire: &SharedWire, user: &User, session: &Session, shared: &Shared) -> b
         Err(_) => return false,
     };
     done.is_ok() && !wire.lock().is_broken
+}
+
+/// Tells which tables are there: another server asks before it sends a query to one of several.
+fn tell_tables(wire: &SharedWire, session: &Session) -> Result<()> {
+    let mut wire = wire.lock();
+    let TablesStatusRequest(asked) = TablesStatusRequest::read(&mut wire.channel)?;
+    let is_there = |(database, name): &(String, String)| {
+        let params = vec![("database".to_owned(), database.clone()), ("name".to_owned(), name.clone())];
+        let options = RunOptions { params, format: Some("TSV".into()), ..RunOptions::default() };
+        let found = session.run("EXISTS TABLE {database:Identifier}.{name:Identifier}", options);
+        found.is_ok_and(|found| found.bytes.starts_with(b"1"))
+    };
+    let found = asked.into_iter().filter(is_there).collect();
+    wire.send(&Packet::TablesStatus(found))
 }
 
 /// Runs a query, and tells how it ended. An error is one of the conversation.

@@ -60,7 +60,13 @@ impl Wire {
     }
 
     fn data_packet(&mut self) -> Result<(String, Rows)> {
-        match self.channel.var_uint()? {
+        let mut packet = self.channel.var_uint()?;
+        // Values of subqueries that a server has computed: the text of its query has them too.
+        while packet == client::SCALAR {
+            self.dialect.read_named_rows(&mut self.channel, &mut self.unpacked)?;
+            packet = self.channel.var_uint()?;
+        }
+        match packet {
             client::DATA => self.dialect.read_named_rows(&mut self.channel, &mut self.unpacked),
             client::CANCEL => {
                 self.is_cancelled = true;

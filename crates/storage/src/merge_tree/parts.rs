@@ -193,6 +193,8 @@ struct Claims {
     parts: HashSet<u64>,
     /// So many want parts that are claimed: merges are to give up.
     impatient: usize,
+    /// Merges under way that nobody asked for.
+    merges: usize,
 }
 
 impl Parts {
@@ -479,14 +481,17 @@ impl Parts {
         Ok(())
     }
 
-    /// Claims parts, so that nobody else replaces them; `None` where somebody does already.
-    pub fn claim(self: &Arc<Parts>, numbers: &[u64]) -> Option<Claim> {
+    /// Claims parts for a merge in the background, so that nobody else replaces them; `None` where somebody does already, and
+    /// while merges are stopped.
+    pub fn claim_to_merge(self: &Arc<Parts>, numbers: &[u64]) -> Option<Claim> {
         let mut claims = lock(&self.claims);
-        if claims.impatient > 0 || numbers.iter().any(|number| claims.parts.contains(number)) {
+        let is_stopped = claims.impatient > 0 || self.are_merges_stopped.load(Relaxed);
+        if is_stopped || numbers.iter().any(|number| claims.parts.contains(number)) {
             return None;
         }
         claims.parts.extend(numbers);
-        Some(Claim { parts: self.clone(), numbers: numbers.to_vec() })
+        claims.merges += 1;
+        Some(Claim { parts: self.clone(), numbers: numbers.to_vec(), is_merge: true })
     }
 
     /// Claims all parts that `wanted` names, and waits for those that have them; they give up soon.
@@ -506,7 +511,7 @@ impl Parts {
             let numbers: Vec<u64> = parts.iter().map(|part| part.info.number).collect();
             if !numbers.iter().any(|number| claims.parts.contains(number)) {
                 claims.parts.extend(&numbers);
-                break Ok((Claim { parts: self.clone(), numbers }, parts));
+                break Ok((Claim { parts: self.clone(), numbers, is_merge: false }, parts));
             }
             let wait = self.released.wait_timeout(claims, std::time::Duration::from_millis(50));
             claims = wait.unwrap_or_else(PoisonError::into_inner).0;
@@ -520,9 +525,17 @@ impl Parts {
         self.are_merges_stopped.load(Relaxed) || lock(&self.claims).impatient > 0
     }
 
-    /// Whether parts are merged in the background.
-    pub fn set_merges_stopped(&self, are_stopped: bool) {
+    /// Whether parts are merged in the background. One that is under way gives up at its next block, or is done when this returns:
+    /// nothing changes then that nobody asked for.
+    pub fn set_merges_stopped(&self, are_stopped: bool, check: &dyn Fn() -> Result<()>) -> Result<()> {
+        let mut claims = lock(&self.claims);
         self.are_merges_stopped.store(are_stopped, Relaxed);
+        while are_stopped && claims.merges > 0 {
+            check()?;
+            let wait = self.released.wait_timeout(claims, std::time::Duration::from_millis(50));
+            claims = wait.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(())
     }
 
     /// Whether merges leave alone what has expired.
@@ -550,6 +563,7 @@ impl Parts {
 pub struct Claim {
     parts: Arc<Parts>,
     numbers: Vec<u64>,
+    is_merge: bool,
 }
 
 impl Claim {
@@ -565,6 +579,7 @@ impl Drop for Claim {
         for number in &self.numbers {
             claims.parts.remove(number);
         }
+        claims.merges -= usize::from(self.is_merge);
         self.parts.released.notify_all();
     }
 }
@@ -685,4 +700,30 @@ fn find_projection(name: &str, path: &std::path::Path, state: &State) -> u64 {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn stopping_merges_waits_for_those_under_way() {
+        let parts = Arc::new(Parts::create(ColumnsVersion::first([]), None).expect("parts"));
+        let merge = parts.claim_to_merge(&[]).expect("nothing is claimed");
+        let asked = Cell::new(0);
+        let give_up = || {
+            asked.set(asked.get() + 1);
+            if asked.get() < 3 { Ok(()) } else { bail!(QUERY_WAS_CANCELLED, "Query was cancelled") }
+        };
+        // It asks whether to go on while it waits.
+        let error = parts.set_merges_stopped(true, &give_up).expect_err("the merge is under way");
+        assert_eq!((error.code(), asked.get()), (codes::QUERY_WAS_CANCELLED, 3));
+        assert!(parts.should_give_up());
+        drop(merge);
+        parts.set_merges_stopped(true, &|| bail!(LOGICAL_ERROR, "nothing to wait for")).expect("stopped");
+        assert!(parts.claim_to_merge(&[]).is_none(), "merges are stopped");
+        parts.set_merges_stopped(false, &|| Ok(())).expect("started");
+        assert!(parts.claim_to_merge(&[]).is_some());
+    }
 }

@@ -341,7 +341,7 @@ impl MergeTree {
         }
         let Some(choice) = merges::choose(&state, &self.parts.claimed()) else { return Ok(None) };
         let numbers: Vec<u64> = choice.parts.iter().map(|part| part.info.number).collect();
-        Ok(self.parts.claim(&numbers).map(|claim| (choice, claim)))
+        Ok(self.parts.claim_to_merge(&numbers).map(|claim| (choice, claim)))
     }
 
     /// Removes the parts that `wanted` names, or keeps them aside; returns how many.

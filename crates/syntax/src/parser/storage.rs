@@ -10,7 +10,7 @@ use crate::lexer::TokenKind;
 use chalet_base::err;
 
 /// Words after a column's name that do not begin its type.
-const AFTER_NAME: [&str; 17] = [
+const AFTER_NAME: [&str; 15] = [
     "DEFAULT",
     "MATERIALIZED",
     "ALIAS",
@@ -25,8 +25,6 @@ const AFTER_NAME: [&str; 17] = [
     "PRIMARY KEY",
     "COLLATE",
     "SETTINGS",
-    "FIRST",
-    "AFTER",
     "REMOVE",
 ];
 
