@@ -2,6 +2,7 @@
 
 use crate::aggregate_function::AggregateType;
 use crate::geometry::{Alternatives, Named};
+use crate::simple_aggregate::SimpleAggregate;
 use crate::{JsonType, Physical, QBitType, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
@@ -68,6 +69,8 @@ pub enum DataType {
     QBit(QBitType),
     /// The bytes of states of an aggregate function.
     AggregateFunction(Arc<AggregateType>),
+    /// What is shown of a type whose values merges combine. No column and no plan has it: see [`SimpleAggregate`].
+    SimpleAggregate(Arc<SimpleAggregate>),
 }
 
 /// One element of a Tuple; all elements are named or none is.
@@ -371,6 +374,7 @@ impl DataType {
             Uuid | IPv6 => Physical::Fixed(16),
             QBit(vectors) => vectors.physical(),
             LowCardinality(inner) | Nullable(inner) => inner.physical(),
+            SimpleAggregate(named) => named.ty.physical(),
             Array(_) | Map(..) => Physical::List,
             Tuple(_) => Physical::Struct,
         }
