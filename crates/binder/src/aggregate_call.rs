@@ -3,6 +3,7 @@
 use crate::call::argument;
 use crate::clauses::KnownAggregate;
 use crate::select::{Place, SelectBinder};
+use crate::shown_type::without_wrapped;
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Argument;
@@ -126,7 +127,7 @@ impl SelectBinder<'_> {
         let args: Vec<Expr> = args.into_iter().map(|(_, expr)| expr).collect();
         match resolve(env.registry(), &name, &parameters, &arguments, env.context())? {
             Some(resolved) => {
-                let shown = match self.query.shown_arguments(&arguments, &args) {
+                let shown = match self.query.shown_arguments(&arguments, &args).map(without_wrapped) {
                     Some(shown) => resolve(env.registry(), &name, &parameters, &shown, env.context()),
                     None => Ok(None),
                 };

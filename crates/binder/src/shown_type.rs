@@ -85,6 +85,18 @@ fn shown_arguments(
     Some(arguments.iter().zip(shown).map(of).collect())
 }
 
+/// The arguments of an aggregate, before which Nullable and LowCardinality are taken off: the names around them go too.
+pub(crate) fn without_wrapped(mut arguments: Vec<Argument>) -> Vec<Argument> {
+    for argument in &mut arguments {
+        if let DataType::SimpleAggregate(named) = &argument.ty
+            && matches!(named.ty, DataType::Nullable(_) | DataType::LowCardinality(_))
+        {
+            argument.ty = named.ty.clone();
+        }
+    }
+    arguments
+}
+
 /// Where the framework takes Nullable or LowCardinality off a type, the name around it goes too.
 fn unwrap(argument: &mut Argument, record: &Record) {
     let DataType::SimpleAggregate(named) = &argument.ty else { return };
