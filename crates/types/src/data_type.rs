@@ -2,7 +2,6 @@
 
 use crate::aggregate_function::AggregateType;
 use crate::geometry::{Alternatives, Named};
-use crate::simple_aggregate::SimpleAggregate;
 use crate::{JsonType, Physical, QBitType, TimeZone};
 use chalet_base::{Result, bail, ensure};
 use std::ops::RangeInclusive;
@@ -71,6 +70,15 @@ pub enum DataType {
     AggregateFunction(Arc<AggregateType>),
     /// What is shown of a type whose values merges combine. No column and no plan has it: see [`SimpleAggregate`].
     SimpleAggregate(Arc<SimpleAggregate>),
+}
+
+/// What SimpleAggregateFunction shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SimpleAggregate {
+    /// The function with its parameters, as SQL text.
+    pub function: Arc<str>,
+    /// The type that the values have.
+    pub ty: DataType,
 }
 
 /// One element of a Tuple; all elements are named or none is.

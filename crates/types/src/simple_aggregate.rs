@@ -1,19 +1,9 @@
 //! `SimpleAggregateFunction(f, T)`: values of type `T` that merges combine with `f`. The function is a name that the type shows: values,
 //! columns and plans have the type `T`, and [`DataType::SimpleAggregate`] is what `toTypeName` and headers show in its place.
 
-use crate::type_parser::Parser;
+use crate::data_type::SimpleAggregate;
 use crate::{DataType, TupleField};
-use chalet_base::Result;
 use std::sync::Arc;
-
-/// What such a type shows.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SimpleAggregate {
-    /// The function with its parameters, as SQL text.
-    pub function: Arc<str>,
-    /// The type that the values have.
-    pub ty: DataType,
-}
 
 /// `f` and `T` of the text of such a type; `None` for the text of another.
 pub fn simple_aggregate(text: &str) -> Option<(&str, &str)> {
@@ -35,11 +25,6 @@ impl DataType {
     /// `SimpleAggregateFunction(function, self)`.
     pub fn simple_aggregate(self, function: impl Into<Arc<str>>) -> DataType {
         DataType::SimpleAggregate(Arc::new(SimpleAggregate { function: function.into(), ty: self }))
-    }
-
-    /// As parsing the text, but with the names of functions that types show. Fails as that does.
-    pub fn parse_shown(text: &str) -> Result<DataType> {
-        Parser::whole(text, true)
     }
 
     /// The type that values have, where this is what is shown: without the names of functions, at every level.

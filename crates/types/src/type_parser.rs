@@ -15,6 +15,13 @@ impl FromStr for DataType {
     }
 }
 
+impl DataType {
+    /// As parsing the text, but with the names of functions that types show. Fails as that does.
+    pub fn parse_shown(text: &str) -> Result<DataType> {
+        Parser::whole(text, true)
+    }
+}
+
 impl<'a> Parser<'a> {
     /// The type that the whole text is; `shown` keeps the names of functions that types show.
     pub(crate) fn whole(text: &str, shown: bool) -> Result<DataType> {
