@@ -24,6 +24,8 @@ pub struct Resolved {
     pub row_order: RowOrder,
     /// The function's own name, whatever alias was used, with its combinators.
     pub name: String,
+    /// What the result shows in place of its type, if the function says so: of `-SimpleState`.
+    pub shown: Option<DataType>,
 }
 
 /// Finds the aggregate of a name for given arguments; None when no aggregate has that name.
@@ -135,6 +137,7 @@ impl Resolver<'_> {
                 if record.zero_when_only_null { Nothing::zero() } else { Nothing::null() };
             let result = aggregate.result_type();
             return Ok(Some(Resolved {
+                shown: None,
                 aggregate,
                 result,
                 row_order: RowOrder::Free,
@@ -172,7 +175,7 @@ impl Resolver<'_> {
             let aggregate = function.bind(parameters, args, self.ctx)?;
             let result = aggregate.result_type();
             let (row_order, name) = (record.row_order, record.name.to_string());
-            return Ok(Some(Resolved { aggregate, result, row_order, name }));
+            return Ok(Some(Resolved { aggregate, result, row_order, name, shown: None }));
         }
         let Some((combinator, shorter)) = suffix_of(name) else {
             return Ok(None);
@@ -206,6 +209,7 @@ impl Resolver<'_> {
         };
         if combinator == Combinator::SimpleState {
             check_simple(&inner.name)?;
+            inner.shown = Some(inner.result.clone().simple_aggregate(inner.name.as_str()));
             inner.name += suffix;
         }
         if split.whole {

@@ -3,6 +3,7 @@
 use crate::call::argument;
 use crate::clauses::KnownAggregate;
 use crate::select::{Place, SelectBinder};
+use crate::shown_type::without_wrapped;
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Argument;
@@ -35,7 +36,7 @@ impl SelectBinder<'_> {
         let outer = std::mem::replace(&mut self.place, Place::InsideAggregate);
         let resolved = self.resolve_aggregate(call);
         self.place = outer;
-        let (resolved, args) = resolved?;
+        let (resolved, args, shown) = resolved?;
         // An alias in the arguments may stand for one that was bound before.
         let inner = args.iter().flat_map(Expr::columns);
         let inner =
@@ -58,6 +59,7 @@ impl SelectBinder<'_> {
         let function =
             AggregateName { name: resolved.name.as_str().into(), parameters: self.parameters(call)?.into() };
         let field = self.query.ids.field(name.clone(), resolved.result.clone());
+        self.query.ids.show(&field, shown);
         self.aggregates.push(KnownAggregate {
             args: args.clone(),
             function: resolved.name,
@@ -74,8 +76,12 @@ impl SelectBinder<'_> {
         Ok(Some(Expr::Column(field.id, field.ty)))
     }
 
-    /// The aggregate of a call with its parameters, DISTINCT, FILTER and treatment of NULLs.
-    pub(crate) fn resolve_aggregate(&mut self, call: &ast::Call) -> Result<(Resolved, Vec<Expr>)> {
+    /// The aggregate of a call with its parameters, DISTINCT, FILTER and treatment of NULLs; its arguments; what its result shows in
+    /// place of its type, if that is something else.
+    pub(crate) fn resolve_aggregate(
+        &mut self,
+        call: &ast::Call,
+    ) -> Result<(Resolved, Vec<Expr>, Option<DataType>)> {
         let env = self.query.env;
         if !call.order_by.is_empty() {
             bail!(NOT_IMPLEMENTED, "ORDER BY inside of an aggregate function is not supported");
@@ -120,7 +126,18 @@ impl SelectBinder<'_> {
         let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
         let args: Vec<Expr> = args.into_iter().map(|(_, expr)| expr).collect();
         match resolve(env.registry(), &name, &parameters, &arguments, env.context())? {
-            Some(resolved) => Ok((resolved, args)),
+            Some(resolved) => {
+                let shown = match self.query.shown_arguments(&arguments, &args).map(without_wrapped) {
+                    Some(shown) => resolve(env.registry(), &name, &parameters, &shown, env.context()),
+                    None => Ok(None),
+                };
+                let shown = shown
+                    .ok()
+                    .flatten()
+                    .map_or_else(|| resolved.shown.clone(), |r| Some(r.shown.unwrap_or(r.result)));
+                let shown = shown.filter(|shown| shown.without_simple_aggregates() == resolved.result);
+                Ok((resolved, args, shown))
+            }
             None => bail!(UNKNOWN_AGGREGATE_FUNCTION, "Aggregate function with name `{name}` does not exist"),
         }
     }

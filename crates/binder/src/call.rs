@@ -3,10 +3,11 @@
 use crate::environment::Environment;
 use crate::names::place;
 use crate::select::SelectBinder;
+use crate::shown_type::writes_shown_type;
 use chalet_base::{Result, bail, err, suggest};
 use chalet_columns::{Block, Column};
 use chalet_function_api::call::{BoundFunction, Input};
-use chalet_function_api::{Argument, Lazy, Nulls, ScalarFunction, Volatility};
+use chalet_function_api::{Argument, Lazy, ScalarFunction, ShownType, Volatility};
 use chalet_plan::{Expr, Literal, Plan, Project};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_syntax::spelled_lambda;
@@ -74,7 +75,11 @@ fn finish_call(
     if let Some(value) = bound.known_result() {
         return Ok(Expr::Literal(Literal { value: Arc::new(value), ty: bound.result.clone() }));
     }
-    Ok(fold(env, &bound, &args).unwrap_or_else(|| Expr::call(bound, args)))
+    let folded = match writes_shown_type(bound.function.record(), &args) {
+        true => None,
+        false => fold(env, &bound, &args),
+    };
+    Ok(folded.unwrap_or_else(|| Expr::call(bound, args)))
 }
 
 /// The value of a call over literals. An error stays for run time: the rows may never ask for it.
@@ -378,8 +383,10 @@ impl SelectBinder<'_> {
             *first = cast(env, first.clone(), &text)?;
             arguments[0] = argument(first, "");
         }
-        if function.record().nulls == Nulls::Propagate && args.is_empty() {
-            return finish_call(env, function, &arguments, args);
+        if function.record().shown == ShownType::Seen
+            && let Some(shown) = self.query.shown_arguments(&arguments, &args)
+        {
+            arguments = shown;
         }
         finish_call(env, function, &arguments, args)
     }

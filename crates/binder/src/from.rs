@@ -354,6 +354,7 @@ impl SelectBinder<'_> {
                 Some((DefaultKind::Ephemeral, _)) => {}
                 _ => {
                     let field = self.query.ids.field(column.name.clone(), column.ty.clone());
+                    self.query.ids.show(&field, column.shown_type());
                     scope.columns.push(ScopeColumn {
                         name: column.name.clone(),
                         expr: Expr::Column(field.id, field.ty.clone()),
@@ -631,7 +632,9 @@ impl QueryBinder<'_> {
             };
             let source = Expr::Column(field.id, field.ty.clone());
             let expr = crate::call::cast(self.env, source, &column.ty)?;
-            exprs.push((self.ids.field(column.name.clone(), column.ty.clone()), expr));
+            let made = self.ids.field(column.name.clone(), column.ty.clone());
+            self.ids.show(&made, column.shown_type());
+            exprs.push((made, expr));
         }
         let fields = exprs.iter().map(|e| e.0.clone()).collect();
         let plan = Plan::Project(chalet_plan::Project { input: Box::new(bound.plan), exprs });

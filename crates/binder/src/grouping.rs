@@ -130,7 +130,7 @@ impl SelectBinder<'_> {
         if let Some(known) = self.grouping.keys.iter().position(|(_, k)| *k == expr) {
             return known;
         }
-        let field = self.query.ids.field(name, expr.ty().clone());
+        let field = self.query.field_of(name, &expr);
         self.grouping.keys.push((field, expr));
         self.grouping.keys.len() - 1
     }

@@ -172,7 +172,7 @@ impl SelectBinder<'_> {
             let column = Expr::Column(field.id, field.ty.clone());
             exprs.push(match wanted.iter().find(|(id, _)| *id == field.id) {
                 Some((id, ty)) => {
-                    let after = self.query.ids.field(field.name.clone(), (*ty).clone());
+                    let after = self.query.field_like(&field, (*ty).clone());
                     renamed.push((*id, after.clone()));
                     (after, cast(self.query.env, column, ty)?)
                 }
@@ -446,7 +446,7 @@ impl SelectBinder<'_> {
         for (side, nulls) in [(&left, left_nulls), (&right, right_nulls)] {
             for field in side.fields() {
                 let ty = if nulls { field.ty.clone().nullable() } else { field.ty.clone() };
-                let after = self.query.ids.field(field.name.clone(), ty);
+                let after = self.query.field_like(&field, ty);
                 renamed.push((field.id, after.clone()));
                 fields.push(after);
             }

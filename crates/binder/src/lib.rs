@@ -16,6 +16,7 @@
 //! - [`in_operator`]: IN and its sets
 //! - [`subquery`]: scalar sub-queries and EXISTS
 //! - [`shared`]: sub-queries that are written more than once
+//! - [`shown_type`]: what expressions show in place of their types
 //! - [`correlated`]: sub-queries in expressions that read columns of the query around
 //! - [`star`]: `*`, `COLUMNS` and what follows them
 //! - [`grouping`]: GROUP BY in all its forms, and what may stand beside it
@@ -58,6 +59,7 @@ mod sample;
 mod scope;
 mod select;
 mod shared;
+mod shown_type;
 mod star;
 mod subquery;
 pub mod table_columns;

@@ -297,7 +297,7 @@ impl<'b> QueryBinder<'b> {
                     for ty in &steps[first..] {
                         cast = crate::call::cast(self.env, cast, ty)?;
                     }
-                    exprs.push((self.ids.field(field.name.clone(), cast.ty().clone()), cast));
+                    exprs.push((self.field_like(field, cast.ty().clone()), cast));
                 }
                 let fields = exprs.iter().map(|e| e.0.clone()).collect();
                 Ok(BoundQuery { plan: Plan::Project(Project { input: Box::new(input.plan), exprs }), fields })
@@ -317,8 +317,7 @@ impl<'b> QueryBinder<'b> {
                 mode => mode == "DISTINCT",
             },
         };
-        let fields: Vec<Field> =
-            inputs[0].fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+        let fields: Vec<Field> = inputs[0].fields.iter().map(|f| self.field_like(f, f.ty.clone())).collect();
         let inputs = inputs.into_iter().map(|i| i.plan).collect();
         let mut plan = Plan::Union(Union { inputs, fields: fields.clone() });
         if distinct {
@@ -347,8 +346,7 @@ impl<'b> QueryBinder<'b> {
         let mut inputs = inputs.into_iter();
         let Some(first) = inputs.next() else { bail!(LOGICAL_ERROR, "A set operation has no inputs") };
         Ok(inputs.fold(first, |left, right| {
-            let fields: Vec<Field> =
-                left.fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+            let fields: Vec<Field> = left.fields.iter().map(|f| self.field_like(f, f.ty.clone())).collect();
             let plan = Plan::SetOp(SetOp {
                 kind,
                 distinct,

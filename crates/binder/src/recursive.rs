@@ -59,8 +59,7 @@ impl QueryBinder<'_> {
             all.extend(rows.iter().cloned());
         }
         // New ids: the same rows may be used in several places.
-        let fields: Vec<Field> =
-            fields.iter().map(|f| self.ids.field(f.name.clone(), f.ty.clone())).collect();
+        let fields: Vec<Field> = fields.iter().map(|f| self.field_like(f, f.ty.clone())).collect();
         Ok(BoundQuery { plan: self.rows_as_plan(&fields, &all), fields })
     }
 

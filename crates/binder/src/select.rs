@@ -250,7 +250,7 @@ impl<'b> SelectBinder<'b> {
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Invalid projection column with type Nothing"
             );
-            exprs.push((self.query.ids.field(name.as_str(), expr.ty().clone()), expr));
+            exprs.push((self.query.field_of(name.as_str(), &expr), expr));
         }
         let order_by = order_by
             .into_iter()

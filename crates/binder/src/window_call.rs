@@ -53,6 +53,7 @@ impl SelectBinder<'_> {
         let frame = self.frame(spec.frame.as_ref(), &order_by)?;
         let is_written = spec.frame.is_some();
         let mut row_order = RowOrder::Free;
+        let mut shown = None;
         let (function, args, ty) = match env.registry().windows.get(&call.name).cloned() {
             Some(function) => {
                 let parameters = self.parameters(call)?;
@@ -62,6 +63,11 @@ impl SelectBinder<'_> {
                 }
                 let arguments: Vec<Argument> = args.iter().map(|(name, expr)| argument(expr, name)).collect();
                 let ty = function.result_type(&parameters, &arguments, env.context())?;
+                let exprs: Vec<Expr> = args.iter().map(|(_, expr)| expr.clone()).collect();
+                if let Some(arguments) = self.query.shown_arguments(&arguments, &exprs) {
+                    let result = function.result_type(&parameters, &arguments, env.context()).ok();
+                    shown = result.filter(|shown| shown.without_simple_aggregates() == ty);
+                }
                 check_frame(&*function, is_written, order_by.is_empty(), &frame, &call.name)?;
                 let function = function.with_parameters(&parameters)?.unwrap_or(function);
                 let mut converted = Vec::with_capacity(args.len());
@@ -74,7 +80,8 @@ impl SelectBinder<'_> {
                 (WindowImpl::Window(function), converted, ty)
             }
             None if chalet_aggregates::resolve::exists(env.registry(), &call.name) => {
-                let (resolved, args) = self.resolve_aggregate(call)?;
+                let (resolved, args, of_aggregate) = self.resolve_aggregate(call)?;
+                shown = of_aggregate;
                 row_order = resolved.row_order;
                 (WindowImpl::Aggregate(resolved.aggregate), args, resolved.result)
             }
@@ -88,6 +95,7 @@ impl SelectBinder<'_> {
         };
         let name: std::sync::Arc<str> = self.result_name(&ast::Expr { alias: None, ..e.clone() }).into();
         let field = self.query.ids.field(name.clone(), ty);
+        self.query.ids.show(&field, shown);
         let column = Expr::Column(field.id, field.ty.clone());
         let call = WindowCall { field, function, args, frame, row_order, name };
         self.windows.push(KnownWindow { partition_by, order_by, call });

@@ -50,6 +50,8 @@ impl Answer {
 pub struct Rows {
     pub names: Vec<String>,
     pub types: Vec<DataType>,
+    /// What columns show in place of their types, by their positions; empty where none shows something else.
+    pub shown: Arc<[DataType]>,
     pub blocks: Vec<Block>,
     /// One row, of WITH TOTALS.
     pub totals: Option<Block>,
@@ -72,6 +74,7 @@ impl Rows {
     pub fn to_format(&self, format: &str) -> Result<Vec<u8>> {
         let schema: Schema = self.names.iter().cloned().zip(self.types.iter().cloned()).collect();
         let request = WriteRequest {
+            shown: self.shown.clone(),
             settings: self.formats.clone(),
             time_zone: self.zone.clone(),
             ..WriteRequest::new(schema)

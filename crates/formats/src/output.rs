@@ -72,6 +72,8 @@ pub enum PageCodec {
 #[derive(Clone)]
 pub struct WriteRequest {
     pub header: Arc<[(String, chalet_types::DataType)]>,
+    /// What columns show in place of their types, by their positions; empty where none shows something else.
+    pub shown: Arc<[chalet_types::DataType]>,
     pub settings: Arc<FormatSettings>,
     /// The zone of date-times whose type names none.
     pub time_zone: TimeZone,
@@ -86,10 +88,21 @@ pub struct WriteRequest {
 }
 
 impl WriteRequest {
+    /// The name of the type of a column, as the header shows it.
+    pub fn type_name(&self, column: usize) -> String {
+        self.shown.get(column).unwrap_or(&self.header[column].1).to_string()
+    }
+
+    /// The names of the types of all columns.
+    pub fn type_names(&self) -> impl Iterator<Item = String> {
+        (0..self.header.len()).map(|column| self.type_name(column))
+    }
+
     /// A header under default settings.
     pub fn new(header: Schema) -> WriteRequest {
         WriteRequest {
             header: header.into(),
+            shown: Arc::default(),
             settings: Arc::default(),
             time_zone: TimeZone::utc(),
             page_rows: None,

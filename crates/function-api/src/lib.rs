@@ -26,7 +26,7 @@ pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
 pub use context::{Context, Host, Interrupt, Shared};
 pub use record::{
     Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Search, SeveralTypes,
-    Volatility,
+    ShownType, Volatility,
 };
 pub use registry::Registry;
 pub use scalar::{Arg, Argument, Bound, Call, Lambda, NativeArg, ScalarFunction, StringArg};

@@ -53,6 +53,8 @@ pub struct Record {
     pub search: Search,
     /// True whatever its arguments are, but they are conditions: what indexes and statistics say that these leave out is left out.
     pub hints_index: bool,
+    /// What its result shows where types of arguments show a name (`SimpleAggregateFunction`).
+    pub shown: ShownType,
 }
 
 /// A statement and its answer in TabSeparated.
@@ -92,7 +94,23 @@ impl Record {
         only_length: false,
         search: Search::No,
         hints_index: false,
+        shown: ShownType::Passed,
     };
+}
+
+/// Which name the type of a result shows, where types of arguments show `SimpleAggregateFunction` in place of what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownType {
+    /// What the function makes of types that it does not look into: of any that it knows, the name is lost.
+    Passed,
+    /// None.
+    Dropped,
+    /// That of the first argument, where the result is of its type.
+    OfFirst,
+    /// The function takes the names of types: it is bound to what they show.
+    Seen,
+    /// The last argument is a constant that says the type.
+    Written,
 }
 
 /// What the optimizer may use of a function of two integers.

@@ -51,6 +51,7 @@ impl FileInserter {
         let append = append && !table.format.capabilities.no_append;
         let request = WriteRequest {
             header: table.structure.clone().into(),
+            shown: Arc::default(),
             settings: context.settings.clone(),
             time_zone: context.time_zone.clone(),
             page_rows: None,

@@ -79,6 +79,21 @@ impl ColumnSchema {
         ColumnSchema { is_virtual: true, ..ColumnSchema::new(name, ty) }
     }
 
+    /// A column of this type, or of the one that this shows.
+    pub fn showing(name: impl Into<Arc<str>>, shown: DataType) -> Self {
+        let ty = shown.without_simple_aggregates();
+        let simple_aggregate = match shown {
+            DataType::SimpleAggregate(named) => Some(named.function.clone()),
+            _ => None,
+        };
+        ColumnSchema { simple_aggregate, ..ColumnSchema::new(name, ty) }
+    }
+
+    /// What the column shows in place of its type, if that is something else.
+    pub fn shown_type(&self) -> Option<DataType> {
+        self.simple_aggregate.as_ref().map(|function| self.ty.clone().simple_aggregate(function.clone()))
+    }
+
     /// The type as it was declared.
     pub fn declared_type(&self) -> String {
         match &self.simple_aggregate {

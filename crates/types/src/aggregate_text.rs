@@ -31,7 +31,7 @@ impl Parser<'_> {
         Ok(DataType::AggregateFunction(Arc::new(AggregateType::new(version, &name, parameters, arguments)?)))
     }
 
-    /// The type that values of `SimpleAggregateFunction(f, T)` have: `T`.
+    /// The type that values of `SimpleAggregateFunction(f, T)` have, `T`, or what is shown of it.
     pub(crate) fn simple_aggregate_function(&mut self) -> Result<DataType> {
         ensure!(
             self.accept('(') && !self.accept(')'),
@@ -39,8 +39,11 @@ impl Parser<'_> {
             "Data type SimpleAggregateFunction requires parameters: name of aggregate function and list of data types for \
              arguments"
         );
+        let start = self.rest().trim_start();
         self.function()?;
+        let function = start[..start.len() - self.rest().len()].trim();
         match <[DataType; 1]>::try_from(self.argument_types()?) {
+            Ok([ty]) if self.shown => Ok(ty.simple_aggregate(function)),
             Ok([ty]) => Ok(ty),
             Err(_) => bail!(
                 BAD_ARGUMENTS,

@@ -68,6 +68,17 @@ pub enum DataType {
     QBit(QBitType),
     /// The bytes of states of an aggregate function.
     AggregateFunction(Arc<AggregateType>),
+    /// What is shown of a type whose values merges combine. No column and no plan has it: see [`SimpleAggregate`].
+    SimpleAggregate(Arc<SimpleAggregate>),
+}
+
+/// What SimpleAggregateFunction shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SimpleAggregate {
+    /// The function with its parameters, as SQL text.
+    pub function: Arc<str>,
+    /// The type that the values have.
+    pub ty: DataType,
 }
 
 /// One element of a Tuple; all elements are named or none is.
@@ -371,6 +382,7 @@ impl DataType {
             Uuid | IPv6 => Physical::Fixed(16),
             QBit(vectors) => vectors.physical(),
             LowCardinality(inner) | Nullable(inner) => inner.physical(),
+            SimpleAggregate(named) => named.ty.physical(),
             Array(_) | Map(..) => Physical::List,
             Tuple(_) => Physical::Struct,
         }

@@ -73,6 +73,7 @@ impl fmt::Display for DataType {
             }
             QBit(vectors) => write!(f, "{vectors}"),
             AggregateFunction(states) => write!(f, "{states}"),
+            SimpleAggregate(named) => write!(f, "SimpleAggregateFunction({}, {})", named.function, named.ty),
         }
     }
 }

@@ -11,7 +11,21 @@ impl FromStr for DataType {
 
     /// Parses a type in any spelling the dialect has: aliases, several words, nested parameters.
     fn from_str(text: &str) -> Result<DataType> {
-        let mut parser = Parser { text, at: 0, depth: 0 };
+        Parser::whole(text, false)
+    }
+}
+
+impl DataType {
+    /// As parsing the text, but with the names of functions that types show. Fails as that does.
+    pub fn parse_shown(text: &str) -> Result<DataType> {
+        Parser::whole(text, true)
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// The type that the whole text is; `shown` keeps the names of functions that types show.
+    pub(crate) fn whole(text: &str, shown: bool) -> Result<DataType> {
+        let mut parser = Parser { text, at: 0, depth: 0, shown };
         ensure!(parser.peek().is_some(), SYNTAX_ERROR, "Empty query (data type)");
         let ty = parser.data_type();
         match (ty, parser.peek()) {
@@ -33,6 +47,8 @@ pub(crate) struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
+    /// Are the names of functions that types show kept?
+    pub(crate) shown: bool,
 }
 
 /// What stands between the parentheses of a type.

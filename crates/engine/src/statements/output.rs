@@ -169,6 +169,7 @@ pub(crate) fn print_rows(
             output.put_rows(Rows {
                 names,
                 types,
+                shown: std::sync::Arc::default(),
                 blocks: vec![block],
                 totals: None,
                 extremes: None,

@@ -13,9 +13,10 @@ use chalet_binder::{BoundQuery, bind_query};
 use chalet_columns::Block;
 use chalet_exec::pool;
 use chalet_formats::output::{Memory, Sink};
-use chalet_formats::{Compression, Statistics};
+use chalet_formats::{Compression, Statistics, WriteRequest};
 use chalet_plan::{FromEnd, Limit, Plan, RowParts};
 use chalet_syntax::ast;
+use chalet_types::DataType;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -75,7 +76,8 @@ fn write(
     output: &mut Output,
 ) -> Result<()> {
     let schema = bound.fields.iter().map(|f| (f.name.to_string(), f.ty.clone())).collect();
-    let writer = FORMATS.get(format)?.writer(write_request(schema, ctx), sink)?;
+    let request = WriteRequest { shown: shown(&bound, ctx), ..write_request(schema, ctx) };
+    let writer = FORMATS.get(format)?.writer(request, sink)?;
     let plan = plan_optimizer::optimized(bound.plan, ctx)?;
     let state = Arc::new(Mutex::new((writer, extremes(ctx), (0, 0))));
     let target = state.clone();
@@ -122,6 +124,7 @@ pub(crate) fn stream(
     let header = Rows {
         names: bound.fields.iter().map(|f| f.name.to_string()).collect(),
         types: bound.fields.iter().map(|f| f.ty.clone()).collect(),
+        shown: shown(&bound, ctx),
         blocks: Vec::new(),
         totals: None,
         extremes: None,
@@ -161,6 +164,7 @@ pub(crate) fn stream(
 pub(super) fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     let names = bound.fields.iter().map(|f| f.name.to_string()).collect();
     let types = bound.fields.iter().map(|f| f.ty.clone()).collect();
+    let shown = shown(&bound, ctx);
     let plan = plan_optimizer::optimized(bound.plan, ctx)?;
     let blocks = Arc::new(Mutex::new(Vec::new()));
     let target = blocks.clone();
@@ -179,6 +183,7 @@ pub(super) fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
     Ok(Rows {
         names,
         types,
+        shown,
         blocks,
         totals: result.totals,
         extremes,
@@ -186,6 +191,14 @@ pub(super) fn collect(bound: BoundQuery, ctx: &QueryContext) -> Result<Rows> {
         zone: ctx.functions.time_zone.clone(),
         formats: ctx.formats.clone(),
     })
+}
+
+/// What the columns show in place of their types; nothing where none shows something else.
+fn shown(bound: &BoundQuery, ctx: &QueryContext) -> Arc<[DataType]> {
+    match bound.fields.iter().any(|field| ctx.ids.shown(field.id).is_some()) {
+        true => bound.fields.iter().map(|field| ctx.ids.shown_type(field)).collect(),
+        false => Arc::default(),
+    }
 }
 
 /// What the setting `extremes` asks for.

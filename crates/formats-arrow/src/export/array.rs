@@ -32,6 +32,7 @@ fn vector(from: &Vector, ty: &DataType, options: &ExportOptions) -> Result<Array
             return dictionary(&Column::Flat(from.clone()), inner, options);
         }
         LowCardinality(inner) | Nullable(inner) => return vector(from, inner, options),
+        SimpleAggregate(named) => return vector(from, &named.ty, options),
         Nothing => Arc::new(NullArray::new(from.len())),
         Bool => {
             let bits = BooleanBuffer::from_iter(from.values::<u8>()?.iter().map(|&b| b != 0));

@@ -63,6 +63,7 @@ fn arrow_type(ty: &DataType, options: &ExportOptions) -> Result<Arrow> {
         Variant(types) => Arrow::Union(union_of(types, options)?, UnionMode::Dense),
         Dynamic(_) | Json(_) => string_type(options),
         LowCardinality(inner) | Nullable(inner) => arrow_type(inner, options)?,
+        SimpleAggregate(named) => arrow_type(&named.ty, options)?,
         Nothing => Arrow::Null,
         Bool => Arrow::Boolean,
         UInt8 => Arrow::UInt8,

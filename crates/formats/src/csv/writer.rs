@@ -34,11 +34,11 @@ impl CsvLayout {
         let spread = settings.output_format_csv_serialize_tuple_into_separate_columns
             && settings.output_format_csv_header_serialize_tuple_into_separate_columns;
         let mut columns = Vec::new();
-        for (name, ty) in self.request.header.iter() {
+        for (column, (name, ty)) in self.request.header.iter().enumerate() {
             if spread {
                 spread_tuple(name, ty, &mut columns);
             } else {
-                columns.push((name.clone(), ty.to_string()));
+                columns.push((name.clone(), self.request.type_name(column)));
             }
         }
         columns

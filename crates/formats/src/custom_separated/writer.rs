@@ -51,7 +51,7 @@ impl RowLayout for CustomLayout {
             self.line(out, names);
         }
         if self.header.has_types() {
-            let types = self.request.header.iter().map(|c| c.1.to_string()).collect();
+            let types = self.request.type_names().collect();
             self.line(out, types);
         }
     }

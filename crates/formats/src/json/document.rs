@@ -21,11 +21,11 @@ pub enum Rows {
 /// The `meta` member: names and types.
 pub fn put_meta(out: &mut Vec<u8>, request: &WriteRequest) {
     out.extend_from_slice(b"\t\"meta\":\n\t[\n");
-    for (i, (name, (_, ty))) in names(request).iter().zip(request.header.iter()).enumerate() {
+    for (i, (name, ty)) in names(request).iter().zip(request.type_names()).enumerate() {
         out.extend_from_slice(if i > 0 { b",\n\t\t{\n\t\t\t\"name\": " } else { b"\t\t{\n\t\t\t\"name\": " });
         out.extend_from_slice(name);
         out.extend_from_slice(b",\n\t\t\t\"type\": ");
-        json(out, ty.to_string().as_bytes(), strings(request));
+        json(out, ty.as_bytes(), strings(request));
         out.extend_from_slice(b"\n\t\t}");
     }
     out.extend_from_slice(b"\n\t],\n\n");

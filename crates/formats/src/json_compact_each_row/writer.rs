@@ -37,7 +37,7 @@ impl RowLayout for JsonCompactEachRowLayout {
                 json(&mut out, text.as_bytes(), strings(&self.request));
                 out
             };
-            line(self.request.header.iter().map(|c| quoted(c.1.to_string())).collect());
+            line(self.request.type_names().map(quoted).collect());
         }
     }
 

@@ -72,11 +72,11 @@ impl Layout {
 impl RowLayout for Layout {
     fn begin(&mut self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"meta\":[");
-        for (i, (name, (_, ty))) in self.names.iter().zip(self.request.header.iter()).enumerate() {
+        for (i, (name, ty)) in self.names.iter().zip(self.request.type_names()).enumerate() {
             out.extend_from_slice(if i == 0 { b"{\"name\":" } else { b",{\"name\":" });
             out.extend_from_slice(name);
             out.extend_from_slice(b",\"type\":");
-            json(out, ty.to_string().as_bytes(), strings(&self.request));
+            json(out, ty.as_bytes(), strings(&self.request));
             out.push(b'}');
         }
         out.extend_from_slice(b"]}\n");

@@ -29,7 +29,7 @@ impl RowLayout for LineAsStringLayout {
             line(self.request.header.iter().map(|c| c.0.clone()).collect());
         }
         if self.header.has_types() {
-            line(self.request.header.iter().map(|c| c.1.to_string()).collect());
+            line(self.request.type_names().collect());
         }
     }
 

@@ -19,7 +19,7 @@ impl RowBinaryWriter {
             request.header.iter().for_each(|c| put_string(&mut out.text, c.0.as_bytes()));
         }
         if header == Header::NamesAndTypes {
-            request.header.iter().for_each(|c| put_string(&mut out.text, c.1.to_string().as_bytes()));
+            request.type_names().for_each(|name| put_string(&mut out.text, name.as_bytes()));
         }
         RowBinaryWriter { request, out }
     }

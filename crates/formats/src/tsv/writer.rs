@@ -43,7 +43,7 @@ impl RowLayout for TsvLayout {
             self.line(out, self.request.header.iter().map(|c| c.0.clone()));
         }
         if self.header.has_types() {
-            self.line(out, self.request.header.iter().map(|c| c.1.to_string()));
+            self.line(out, self.request.type_names());
         }
     }
 

@@ -81,11 +81,11 @@ impl RowLayout for XmlLayout {
         out.extend_from_slice(
             b"<?xml version='1.0' encoding='UTF-8' ?>\n<result>\n\t<meta>\n\t\t<columns>\n",
         );
-        for (name, ty) in self.request.header.iter() {
+        for ((name, _), ty) in self.request.header.iter().zip(self.request.type_names()) {
             out.extend_from_slice(b"\t\t\t<column>\n\t\t\t\t<name>");
             xml(out, name.as_bytes());
             out.extend_from_slice(b"</name>\n\t\t\t\t<type>");
-            xml(out, ty.to_string().as_bytes());
+            xml(out, ty.as_bytes());
             out.extend_from_slice(b"</type>\n\t\t\t</column>\n");
         }
         out.extend_from_slice(b"\t\t</columns>\n\t</meta>\n\t<data>\n");

@@ -19,6 +19,7 @@ use std::cmp::Ordering;
 
 const LEAST: Record = Record {
     name: "least",
+    shown: chalet_function_api::ShownType::Dropped,
     case_insensitive: true,
     summary: "The least of the arguments; NULL only when all are NULL.",
     syntax: "least(a, b, ...)",
@@ -31,6 +32,7 @@ const LEAST: Record = Record {
 
 const GREATEST: Record = Record {
     name: "greatest",
+    shown: chalet_function_api::ShownType::Dropped,
     summary: "The greatest of the arguments; NULL only when all are NULL.",
     syntax: "greatest(a, b, ...)",
     examples: &[Example {

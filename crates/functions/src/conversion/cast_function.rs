@@ -7,7 +7,7 @@ use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, ScalarFunction,
-    SeveralTypes,
+    SeveralTypes, ShownType,
 };
 use chalet_types::{DataType, Value};
 use std::ops::RangeInclusive;
@@ -16,6 +16,7 @@ const BASE: Record = Record {
     several_types: SeveralTypes::Seen,
     nulls: Nulls::Seen,
     dictionaries: Dictionaries::Decoded,
+    shown: ShownType::Written,
     ..Record::DEFAULT
 };
 

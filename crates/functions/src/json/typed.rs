@@ -128,7 +128,7 @@ impl Typed {
                 Node::Str(span) => self.read(element.text(span), out),
                 _ => false,
             },
-            AggregateFunction(_) => false,
+            AggregateFunction(_) | SimpleAggregate(_) => false,
             Array(_) | Map(..) => self.list(element, out)?,
             Tuple(fields) => self.tuple(fields, element, out)?,
             Variant(_) | Dynamic(_) | Json(_) => self.several(element, out)?,

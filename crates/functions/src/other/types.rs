@@ -5,6 +5,7 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ScalarFunction, SeveralTypes,
+    ShownType,
 };
 use chalet_types::{DataType, Value};
 use std::any::Any;
@@ -18,6 +19,7 @@ const TO_TYPE_NAME: Record = Record {
     nulls: Nulls::Seen,
     dictionaries: Dictionaries::InTypes,
     total: true,
+    shown: ShownType::Seen,
     ..Record::DEFAULT
 };
 

@@ -85,6 +85,7 @@ fn tab_separated(types: Vec<DataType>, block: Block) -> chalet_base::Result<Stri
     let rows = Rows {
         names: types.iter().map(|_| String::new()).collect(),
         types,
+        shown: std::sync::Arc::default(),
         blocks: vec![block],
         totals: None,
         extremes: None,

@@ -13,6 +13,7 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
         UInt8 | UInt16 | UInt32 | UInt64 | Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | String
         | FixedString(_) => ty.clone(),
         AggregateFunction(_) => String,
+        SimpleAggregate(named) => stored_type(&named.ty)?,
         Bool => UInt8,
         Date | BFloat16 => UInt16,
         DateTime(_) | IPv4 => UInt32,

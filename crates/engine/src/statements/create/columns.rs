@@ -40,7 +40,11 @@ pub(super) fn declared_schema(create: &ast::CreateTable, ctx: &QueryContext) -> 
             let bound = bind_query(query, ctx, &ctx.ids)?;
             bound.fields.iter().try_for_each(|field| check_type(&field.ty, ctx))?;
             TableSchema::new_checked(
-                bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
+                bound
+                    .fields
+                    .iter()
+                    .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
+                    .collect(),
             )
         }
         Some(CreateSource::Table { name, .. }) => {

@@ -36,7 +36,11 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
             TableSchema::new_checked(columns(&definition.columns, ctx)?)?
         }
         _ => TableSchema::new_checked(
-            bound.fields.iter().map(|f| ColumnSchema::new(f.name.clone(), f.ty.clone())).collect(),
+            bound
+                .fields
+                .iter()
+                .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
+                .collect(),
         )?,
     };
     let refresh = create.refresh.as_ref().map(|written| refreshed(written, create.empty, ctx)).transpose()?;
@@ -232,7 +236,8 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
             (known.schema.clone(), tail_of(&entry, known)?)
         }
         ViewTarget::Named(..) => {
-            let columns = bound.fields.iter().map(|f| ColumnSchema::new(f.name.clone(), f.ty.clone()));
+            let columns =
+                bound.fields.iter().map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)));
             (TableSchema::new_checked(columns.collect())?, String::new())
         }
     };

@@ -48,7 +48,11 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
             TableSchema::new_checked(columns(&definition.columns, ctx)?)?
         }
         (_, Some(bound)) => TableSchema::new_checked(
-            bound.fields.into_iter().map(|f| ColumnSchema::new(f.name, f.ty)).collect(),
+            bound
+                .fields
+                .iter()
+                .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
+                .collect(),
         )?,
     };
     let definition = format!(

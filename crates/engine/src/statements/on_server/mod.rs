@@ -223,6 +223,7 @@ pub(crate) fn rows_header(schema: &Schema, server: &Server, ctx: &QueryContext) 
     Rows {
         names,
         types,
+        shown: std::sync::Arc::default(),
         blocks: Vec::new(),
         totals: None,
         extremes: None,
