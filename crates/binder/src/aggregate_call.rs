@@ -1,8 +1,8 @@
 //! Calls of aggregate functions: they become columns of the Aggregate node; the call itself is a reference to one.
 
-use crate::call::argument;
 use crate::clauses::KnownAggregate;
 use crate::select::{Place, SelectBinder};
+use crate::shown_type::argument;
 use crate::shown_type::without_wrapped;
 use chalet_aggregates::resolve::{Resolved, exists, resolve, with_distinct, with_nulls_respected};
 use chalet_base::{Result, bail, ensure};

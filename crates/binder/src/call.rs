@@ -3,7 +3,7 @@
 use crate::environment::Environment;
 use crate::names::place;
 use crate::select::SelectBinder;
-use crate::shown_type::writes_shown_type;
+use crate::shown_type::{argument, writes_shown_type};
 use chalet_base::{Result, bail, err, suggest};
 use chalet_columns::{Block, Column};
 use chalet_function_api::call::{BoundFunction, Input};
@@ -38,15 +38,6 @@ pub fn cast(env: &dyn Environment, expr: Expr, ty: &DataType) -> Result<Expr> {
     }
     let target = Expr::literal(&Value::string(ty.to_string()), DataType::String)?;
     make_call(env, "_CAST", vec![expr, target])
-}
-
-pub(crate) fn argument(expr: &Expr, name: &str) -> Argument {
-    Argument {
-        constant: expr.as_literal().map(Literal::value),
-        is_lambda: matches!(expr, Expr::Lambda { .. }),
-        name: name.into(),
-        ..Argument::of_type(expr.ty().clone())
-    }
 }
 
 #[cold]

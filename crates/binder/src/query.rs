@@ -1,11 +1,11 @@
 //! Queries: SELECT, UNION, INTERSECT, EXCEPT, and the common table expressions that they see.
 
-use crate::call::argument;
 use crate::environment::Environment;
 use crate::query_settings;
 use crate::scope::TableScope;
 use crate::select::SelectBinder;
 use crate::shared::{Shared, count_uses};
+use crate::shown_type::{argument, as_nullable_as, shown_arguments, shown_type};
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::Argument;
 use chalet_functions::conditional::branches::types_to_mix;
@@ -17,6 +17,7 @@ use chalet_types::DataType;
 use chalet_types::variant::common_or_variant;
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// A bound query: its columns are the plan's fields.
 #[derive(Clone, Debug)]
@@ -404,4 +405,26 @@ fn common_from_left(column: &[DataType], use_variant: bool) -> Result<Vec<DataTy
         steps.extend(column.first().cloned());
     }
     Ok(steps)
+}
+
+impl QueryBinder<'_> {
+    /// A column of this name that the expression makes.
+    pub fn field_of(&self, name: impl Into<Arc<str>>, expr: &Expr) -> Field {
+        let field = self.ids.field(name, expr.ty().clone());
+        self.ids.show(&field, shown_type(expr, self.ids, self.env));
+        field
+    }
+
+    /// A column that has the name of another, and shows what it shows.
+    pub fn field_like(&self, other: &Field, ty: DataType) -> Field {
+        let field = self.ids.field(other.name.clone(), ty);
+        let shown = self.ids.shown(other.id);
+        self.ids.show(&field, shown.map(|shown| as_nullable_as(shown, &field.ty)));
+        field
+    }
+
+    /// The arguments with what they show as their types, if one shows something else.
+    pub fn shown_arguments(&self, arguments: &[Argument], exprs: &[Expr]) -> Option<Vec<Argument>> {
+        shown_arguments(arguments, exprs, self.ids, self.env)
+    }
 }

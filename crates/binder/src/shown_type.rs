@@ -1,36 +1,12 @@
 //! What expressions show in place of their types: `SimpleAggregateFunction(f, T)` travels with a column through functions that pass its
 //! type on as it is (`if`, `array`, `max`), and is lost where one makes a type of its own, as in the kernel.
 
-use crate::call::argument;
 use crate::environment::Environment;
-use crate::query::QueryBinder;
 use chalet_function_api::call::BoundFunction;
 use chalet_function_api::{Argument, Dictionaries, Nulls, Record, ShownType};
-use chalet_plan::{Expr, Field, IdSource};
+use chalet_plan::{Expr, IdSource, Literal};
 use chalet_types::DataType;
 use std::sync::Arc;
-
-impl QueryBinder<'_> {
-    /// A column of this name that the expression makes.
-    pub fn field_of(&self, name: impl Into<Arc<str>>, expr: &Expr) -> Field {
-        let field = self.ids.field(name, expr.ty().clone());
-        self.ids.show(&field, shown_type(expr, self.ids, self.env));
-        field
-    }
-
-    /// A column that has the name of another, and shows what it shows.
-    pub fn field_like(&self, other: &Field, ty: DataType) -> Field {
-        let field = self.ids.field(other.name.clone(), ty);
-        let shown = self.ids.shown(other.id);
-        self.ids.show(&field, shown.map(|shown| as_nullable_as(shown, &field.ty)));
-        field
-    }
-
-    /// The arguments with what they show as their types, if one shows something else.
-    pub fn shown_arguments(&self, arguments: &[Argument], exprs: &[Expr]) -> Option<Vec<Argument>> {
-        shown_arguments(arguments, exprs, self.ids, self.env)
-    }
-}
 
 /// What the expression shows, if that is something else than its type.
 pub(crate) fn shown_type(expr: &Expr, ids: &IdSource, env: &dyn Environment) -> Option<DataType> {
@@ -56,6 +32,16 @@ pub(crate) fn shown_type(expr: &Expr, ids: &IdSource, env: &dyn Environment) -> 
     }
 }
 
+/// What a function is told of an argument before it is computed.
+pub(crate) fn argument(expr: &Expr, name: &str) -> Argument {
+    Argument {
+        constant: expr.as_literal().map(Literal::value),
+        is_lambda: matches!(expr, Expr::Lambda { .. }),
+        name: name.into(),
+        ..Argument::of_type(expr.ty().clone())
+    }
+}
+
 /// Does a call write a type that shows something else, so that its value must not stand in its place?
 pub(crate) fn writes_shown_type(record: &Record, args: &[Expr]) -> bool {
     record.shown == ShownType::Written && written(args).is_some()
@@ -68,7 +54,8 @@ fn written(args: &[Expr]) -> Option<DataType> {
     DataType::parse_shown(text).ok()
 }
 
-fn shown_arguments(
+/// The arguments with what they show as their types, if one shows something else.
+pub(crate) fn shown_arguments(
     arguments: &[Argument],
     exprs: &[Expr],
     ids: &IdSource,
@@ -111,7 +98,7 @@ fn unwrap(argument: &mut Argument, record: &Record) {
 }
 
 /// What a column shows whose type a join made Nullable.
-fn as_nullable_as(shown: DataType, ty: &DataType) -> DataType {
+pub(crate) fn as_nullable_as(shown: DataType, ty: &DataType) -> DataType {
     let plain = shown.without_simple_aggregates();
     if plain != *ty && plain.nullable() == *ty { DataType::Nullable(Arc::new(shown)) } else { shown }
 }

@@ -1,8 +1,9 @@
 //! Calls OVER a window: they become columns of a Window node; the call itself is a reference to one.
 
-use crate::call::{argument, cast};
+use crate::call::cast;
 use crate::clauses::KnownWindow;
 use crate::select::{Place, SelectBinder};
+use crate::shown_type::argument;
 use chalet_base::{Result, bail, ensure};
 use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Argument, WindowFunction};
