@@ -68,7 +68,10 @@ impl ScalarFunction for AssumeNotNull {
         if vector.null_count() == 0 {
             return Ok(vector.without_nulls().into());
         }
-        if let Some(data) = default_beneath_nulls(&vector.data, validity) {
+        // The default of an Enum is its first word, whatever number that has.
+        if !call.result.is_enum()
+            && let Some(data) = default_beneath_nulls(&vector.data, validity)
+        {
             return Ok(Vector::new(data, None).into());
         }
         let rows: Vec<u32> = validity.valid_indices().map(|row| row as u32).collect();
