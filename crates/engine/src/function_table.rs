@@ -6,7 +6,7 @@ use chalet_binder::table_columns::bind_table_arguments;
 use chalet_binder::{Environment, TableArgument};
 use chalet_storage::catalog::quoted;
 use chalet_storage::view::View;
-use chalet_storage::{ColumnSchema, Scan, ScanRequest, Table, TableSchema};
+use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_syntax::print::string_literal;
 use std::any::Any;
@@ -58,13 +58,7 @@ pub(crate) fn shown(call: &ast::Call) -> String {
 pub(crate) fn called(call: &ast::Call, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     if let Some(query) = view_query(call) {
         let bound = chalet_binder::bind_query(query, ctx, &ctx.ids)?;
-        let schema = TableSchema::new(
-            bound
-                .fields
-                .iter()
-                .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
-                .collect(),
-        );
+        let schema = TableSchema::new(ctx.columns_of(&bound));
         return Ok(Arc::new(View { schema, query: query.to_string() }));
     }
     let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;

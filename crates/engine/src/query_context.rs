@@ -9,7 +9,7 @@ use crate::run_options::RunOptions;
 use crate::session_state::SessionState;
 use crate::settings::Settings;
 use chalet_base::Result;
-use chalet_binder::{BinderSettings, Environment};
+use chalet_binder::{BinderSettings, BoundQuery, Environment};
 use chalet_exec::control::OnProgress;
 use chalet_exec::operators::shared_rows::SharedPlans;
 use chalet_exec::{ExecContext, Overflow, QueryControl};
@@ -17,7 +17,7 @@ use chalet_formats::FormatSettings;
 use chalet_function_api::{Context, Host, Interrupt, Registry, Shared};
 use chalet_optimizer::CommonTables;
 use chalet_plan::{IdSource, ScanLimits};
-use chalet_storage::{Entry, Held, ScanContext, Table};
+use chalet_storage::{ColumnSchema, Entry, Held, ScanContext, Table};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -126,6 +126,12 @@ impl QueryContext {
             scan_limits: None,
             state,
         })
+    }
+
+    /// The columns of a query as those of a table.
+    pub fn columns_of(&self, bound: &BoundQuery) -> Vec<ColumnSchema> {
+        let fields = bound.fields.iter();
+        fields.map(|field| ColumnSchema::showing(field.name.clone(), self.ids.shown_type(field))).collect()
     }
 
     /// The same with other settings: SETTINGS of a statement.

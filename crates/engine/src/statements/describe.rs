@@ -8,7 +8,7 @@ use crate::stored_columns::bind_stored;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_table_arguments;
-use chalet_binder::{BoundQuery, Environment, bind_query, has_parameters};
+use chalet_binder::{Environment, bind_query, has_parameters};
 use chalet_functions::several::subcolumn;
 use chalet_storage::merge_tree::PERSISTED;
 use chalet_storage::{ColumnSchema, TableSchema};
@@ -103,12 +103,6 @@ fn virtual_columns(
     Ok(made)
 }
 
-/// The columns of a query as those of a table.
-fn outline(bound: &BoundQuery, ctx: &QueryContext) -> TableSchema {
-    let columns = bound.fields.iter().map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)));
-    TableSchema::new(columns.collect())
-}
-
 fn row(column: &ColumnSchema, ctx: &QueryContext) -> Vec<Value> {
     let (kind, expression) = shown_default(column);
     let pretty = ctx.state.settings.flag("print_pretty_type_names") != Some(false);
@@ -140,14 +134,14 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
         }
         TableKind::Query(query) => {
             let bound = bind_query(query, ctx, &ctx.ids)?;
-            outline(&bound, ctx)
+            TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call)
             if call.name.eq_ignore_ascii_case("view")
                 && let [ast::Expr { kind: ast::ExprKind::Subquery(query), .. }] = &call.args[..] =>
         {
             let bound = bind_query(query, ctx, &ctx.ids)?;
-            outline(&bound, ctx)
+            TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call)
             if tables::find(ctx, None, &call.name)?.is_some_and(|(table, _)| has_parameters(&*table)) =>
@@ -160,7 +154,7 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
                 bail!(LOGICAL_ERROR, "Cannot describe {written}")
             };
             let bound = bind_query(query, ctx, &ctx.ids)?;
-            outline(&bound, ctx)
+            TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call) => {
             let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;

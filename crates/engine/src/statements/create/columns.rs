@@ -39,13 +39,7 @@ pub(super) fn declared_schema(create: &ast::CreateTable, ctx: &QueryContext) -> 
         Some(CreateSource::Query { query, .. }) => {
             let bound = bind_query(query, ctx, &ctx.ids)?;
             bound.fields.iter().try_for_each(|field| check_type(&field.ty, ctx))?;
-            TableSchema::new_checked(
-                bound
-                    .fields
-                    .iter()
-                    .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
-                    .collect(),
-            )
+            TableSchema::new_checked(ctx.columns_of(&bound))
         }
         Some(CreateSource::Table { name, .. }) => {
             let schema = tables::existing(name, ctx)?.0.schema();

@@ -17,7 +17,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_binder::{BoundQuery, bind_query};
 use chalet_storage::catalog::{Replacement, quoted};
 use chalet_storage::view::{MaterializedView, Refreshed, ViewTarget};
-use chalet_storage::{ColumnSchema, Entry, Table, TableSchema};
+use chalet_storage::{Entry, Table, TableSchema};
 use chalet_syntax::ast;
 use std::sync::Arc;
 
@@ -35,13 +35,7 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
         Some(definition) if !definition.columns.is_empty() => {
             TableSchema::new_checked(columns(&definition.columns, ctx)?)?
         }
-        _ => TableSchema::new_checked(
-            bound
-                .fields
-                .iter()
-                .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
-                .collect(),
-        )?,
+        _ => TableSchema::new_checked(ctx.columns_of(&bound))?,
     };
     let refresh = create.refresh.as_ref().map(|written| refreshed(written, create.empty, ctx)).transpose()?;
     ensure!(
@@ -235,11 +229,7 @@ pub(crate) fn modify_query(name: &ast::ObjectName, query: &ast::Query, ctx: &Que
             }
             (known.schema.clone(), tail_of(&entry, known)?)
         }
-        ViewTarget::Named(..) => {
-            let columns =
-                bound.fields.iter().map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)));
-            (TableSchema::new_checked(columns.collect())?, String::new())
-        }
+        ViewTarget::Named(..) => (TableSchema::new_checked(ctx.columns_of(&bound))?, String::new()),
     };
     // Whoever changes the query of a view does not get the rights of who has made it.
     let definer = definer(ctx);

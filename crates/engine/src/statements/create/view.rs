@@ -9,9 +9,9 @@ use crate::column_definitions::{columns, comment_of};
 use crate::query_context::QueryContext;
 use chalet_base::{Result, ensure};
 use chalet_binder::bind_view;
+use chalet_storage::TableSchema;
 use chalet_storage::catalog::Entry;
 use chalet_storage::view::View;
-use chalet_storage::{ColumnSchema, TableSchema};
 use chalet_syntax::ast;
 use std::sync::Arc;
 
@@ -47,13 +47,7 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
         (Some(definition), Some(_)) if !definition.columns.is_empty() => {
             TableSchema::new_checked(columns(&definition.columns, ctx)?)?
         }
-        (_, Some(bound)) => TableSchema::new_checked(
-            bound
-                .fields
-                .iter()
-                .map(|f| ColumnSchema::showing(f.name.clone(), ctx.ids.shown_type(f)))
-                .collect(),
-        )?,
+        (_, Some(bound)) => TableSchema::new_checked(ctx.columns_of(&bound))?,
     };
     let definition = format!(
         "{}{}\nAS {}",
