@@ -73,6 +73,11 @@ MECHANISMS = {
     "partitions by entries": ("EntryBounds", "SELECT sum(r * v) FROM (SELECT rank() OVER (PARTITION BY n ORDER BY m) AS r, v FROM t)", ""),
     "final": ("FinalMergedRanges", "SELECT count(), sum(v), max(s), uniqExact(n) FROM r FINAL", ""),
     "counts of values": ("StatisticsAnswers", "SELECT count(), count(n), count(s), count(w) FROM t", "optimize_count_from_files = 0"),
+    "windows for sub-queries": (
+        "SubqueriesToWindows",
+        "SELECT count(), sum(x.v) FROM t AS x JOIN d ON x.m = d.n WHERE x.v > (SELECT avg(v) FROM t AS o WHERE o.m = x.m)",
+        "query_plan_optimize_join_order_limit = 0",
+    ),
     "condition cache": ("QueryConditionCacheHits", "SELECT count() FROM t WHERE w = 'key 4711'", "use_query_condition_cache = 0"),
 }
 

@@ -97,6 +97,7 @@ events! {
     JoinsToSemiJoins: "Inner joins that became semi joins, because nobody asked how often a row came",
     RemoteGroups: "GROUP BYs and DISTINCTs over tables of servers that the servers began, so that they sent groups instead of rows",
     WindowsOverGroups: "Windows over whole partitions that were computed by grouping and a join, because the partitions have many rows",
+    SubqueriesToWindows: "Aggregates of sub-queries that became windows over rows that the query around reads itself",
     EagerAggregations: "Aggregations that were begun before a join",
     AggregationHashTablesInitializedAsTwoLevel: "Workers of GROUP BY and DISTINCT that divided their groups by the hash of the keys, because there were many",
     AggregationRunsInOrder: "Runs of rows that workers of GROUP BY kept apart, to merge their states in the order of rows",

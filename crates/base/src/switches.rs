@@ -38,10 +38,11 @@ pub enum Switch {
     HugePages,
     /// Aggregates over whole partitions of many rows are those of groups, joined with the rows.
     WindowGroups,
+    SubqueryWindows,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 13] = [
+const ALL: [(Switch, &str, bool); 14] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -55,6 +56,7 @@ const ALL: [(Switch, &str, bool); 13] = [
     (Switch::LateBlooms, "late-blooms", true),
     (Switch::HugePages, "huge-pages", true),
     (Switch::WindowGroups, "window-groups", true),
+    (Switch::SubqueryWindows, "subquery-windows", true),
 ];
 
 type States = [bool; ALL.len()];

@@ -126,6 +126,12 @@ fn below(plan: &Plan, expr: Expr) -> Option<(&ScanNode, Expr)> {
         Plan::Distinct(node) if node.limit.is_none() && columns.iter().all(|id| node.on.contains(id)) => {
             below(&node.input, expr)
         }
+        // Whole partitions are left out.
+        Plan::Window(node)
+            if columns.iter().all(|id| node.partition_by.iter().any(|by| by.as_column() == Some(*id))) =>
+        {
+            below(&node.input, expr)
+        }
         Plan::ArrayJoin(node) => below(&node.input, expr),
         _ => None,
     }

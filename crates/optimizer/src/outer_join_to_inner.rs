@@ -9,7 +9,7 @@
 //! An inner join can be reordered, either side of it can be built, and conditions go down to both.
 
 use crate::push_down_filter;
-use crate::rewriter::{Rewriter, top_down};
+use crate::rewriter::{Rewriter, top_down, unconverted};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
 use chalet_columns::Vector;
@@ -117,7 +117,7 @@ fn value_of(expr: &Expr, known: &Known, with: &Rewriter) -> Option<Literal> {
 
 /// Has each row of the left side at most one partner, because the right side has one row for each of its keys?
 fn has_one_partner(join: &Join) -> bool {
-    let keys: Option<Vec<ColumnId>> = join.on.iter().map(|key| key.right.as_column()).collect();
+    let keys: Option<Vec<ColumnId>> = join.on.iter().map(|key| unconverted(&key.right).as_column()).collect();
     keys.is_some_and(|keys| !keys.is_empty() && is_unique(&join.right, keys))
 }
 

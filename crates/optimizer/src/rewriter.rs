@@ -89,6 +89,18 @@ impl Rewriter<'_> {
     }
 }
 
+/// What a cast converts that changes no value, but whether there may be a NULL or a dictionary.
+pub(crate) fn unconverted(expr: &Expr) -> &Expr {
+    let Expr::Call { args, .. } = expr else { return expr };
+    let (Some("_CAST" | "CAST"), Some(value)) = (expr.function_name(), args.first()) else { return expr };
+    let (from, to) = (value.ty().without_low_cardinality(), expr.ty().without_low_cardinality());
+    if from.bare() == to.bare() && (to.is_nullable() || !from.is_nullable()) {
+        unconverted(value)
+    } else {
+        expr
+    }
+}
+
 /// Applies a function to every node, inputs first.
 pub(crate) fn bottom_up(mut plan: Plan, f: &mut dyn FnMut(Plan) -> Result<Plan>) -> Result<Plan> {
     for input in plan.inputs_mut() {

@@ -8,6 +8,8 @@
 //!                                     Scan
 //! ```
 //!
+//! Not where a join above leaves few partitions: its run-time filter reaches the tables below a window, and not those of both sides here.
+//!
 //! What only reads and filters tables whose rows stay as they are is read twice; other rows are shared. They come out in the order in
 //! which they came, not partition by partition; of so many rows nobody asks for an order without ORDER BY.
 
@@ -17,6 +19,7 @@ use crate::rewriter::{Rewriter, bottom_up};
 use crate::share_common_tables::shared;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::hash::HashSet;
 use chalet_base::switches::{self, Switch};
 use chalet_function_api::aggregate::RowOrder;
 use chalet_plan::{
@@ -32,15 +35,57 @@ pub(crate) const NAME: &str = "windows_over_groups";
 const MIN_ROWS: f64 = 1_000_000.0;
 /// Rows of a partition, on average, at least: else the hash table is not much smaller than the rows.
 const ROWS_A_GROUP: f64 = 16.0;
+/// A join above leaves few partitions where it has no more than this part of as many keys.
+pub(crate) const PART_LEFT: f64 = 0.25;
 
 pub(crate) fn apply(plan: Plan, with: &Rewriter) -> Result<Plan> {
     if !switches::is_on(Switch::WindowGroups) {
         return Ok(plan);
     }
+    let mut kept = HashSet::default();
+    filtered_windows(&plan, &[], &mut kept);
     bottom_up(plan, &mut |node| match node {
-        Plan::Window(node) if is_candidate(&node) => Ok(over_groups(node, with)),
+        Plan::Window(node) if !is_kept(&node, &kept) && is_candidate(&node) => Ok(over_groups(node, with)),
         other => Ok(other),
     })
+}
+
+/// Finds windows of which joins above leave few partitions, by the columns that their calls make. `keys`: columns of the plan of whose
+/// values few are left.
+fn filtered_windows(plan: &Plan, keys: &[ColumnId], found: &mut HashSet<ColumnId>) {
+    let of_exprs = |exprs: &[(Field, Expr)]| -> Vec<ColumnId> {
+        let kept = exprs.iter().filter(|(field, _)| keys.contains(&field.id));
+        kept.filter_map(|(_, expr)| expr.as_column()).collect()
+    };
+    match plan {
+        Plan::Window(node) => {
+            if node.partition_by.iter().any(|key| key.as_column().is_some_and(|id| keys.contains(&id))) {
+                found.extend(node.calls.iter().map(|call| call.field.id));
+            }
+            filtered_windows(&node.input, &[], found);
+        }
+        Plan::Filter(node) => filtered_windows(&node.input, keys, found),
+        Plan::Project(node) => filtered_windows(&node.input, &of_exprs(&node.exprs), found),
+        Plan::Join(node)
+            if matches!(node.kind, JoinKind::Inner) && node.strictness == JoinStrictness::All =>
+        {
+            let outputs: Vec<(Field, Expr)> =
+                node.fields.iter().cloned().zip(node.left.fields().iter().map(column)).collect();
+            let mut left = of_exprs(&outputs);
+            let (rows, partners) = (estimate(&node.left), estimate(&node.right).rows);
+            left.extend(node.on.iter().filter_map(|key| {
+                let leaves_few = rows.of(&key.left).distinct.number() * PART_LEFT >= partners;
+                key.left.as_column().filter(|_| leaves_few)
+            }));
+            filtered_windows(&node.left, &left, found);
+            filtered_windows(&node.right, &[], found);
+        }
+        other => other.inputs().into_iter().for_each(|input| filtered_windows(input, &[], found)),
+    }
+}
+
+fn is_kept(node: &Window, kept: &HashSet<ColumnId>) -> bool {
+    node.calls.iter().any(|call| kept.contains(&call.field.id))
 }
 
 /// Is all of it told by groups, and are there far fewer of these than rows?

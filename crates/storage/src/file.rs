@@ -325,6 +325,13 @@ impl Table for FileTable {
         true
     }
 
+    fn identity(&self) -> Option<String> {
+        let FileContext { settings, time_zone, .. } = &self.context;
+        let read = (&self.files, self.format.name, &self.compression, &self.structure, settings, time_zone);
+        // Defaults are functions.
+        self.declared.is_none().then(|| format!("{read:?}"))
+    }
+
     fn engine(&self) -> &str {
         "File"
     }

@@ -114,6 +114,10 @@ impl Table for FileEngine {
         self.schema.clone()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.file().ok()?.identity()
+    }
+
     fn takes_prewhere(&self) -> bool {
         self.file().is_ok_and(|file| file.takes_prewhere())
     }

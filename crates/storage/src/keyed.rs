@@ -116,6 +116,10 @@ impl Table for KeyedTable {
         self.rows.schema()
     }
 
+    fn identity(&self) -> Option<String> {
+        self.rows.identity()
+    }
+
     fn takes_prewhere(&self) -> bool {
         false
     }

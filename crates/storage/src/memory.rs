@@ -150,6 +150,10 @@ impl Table for MemoryTable {
         self.schema.clone()
     }
 
+    fn identity(&self) -> Option<String> {
+        Some(format!("rows at {:p}", Arc::as_ptr(&self.blocks)))
+    }
+
     fn takes_prewhere(&self) -> bool {
         matches!(self.engine, "Memory" | "Log")
     }

@@ -225,6 +225,12 @@ pub trait Table: Send + Sync {
         false
     }
 
+    /// What tells its rows from those of others: two tables that say the same give the same rows, as long as nobody writes. `None` where
+    /// that is not known, or where each reading gives others.
+    fn identity(&self) -> Option<String> {
+        None
+    }
+
     /// May a query say which conditions are tested first? Those that ask for it of other tables are refused. Memory and Log, whose
     /// rows are all at hand, take it too: a table without an engine is one of them, and a MergeTree to who knows ClickHouse.
     fn takes_prewhere(&self) -> bool {

@@ -246,6 +246,13 @@ MECHANISMS = (
         "WindowsOverGroups",
     ),
     by_switch(
+        "subquery-windows",
+        "aggregates of sub-queries over rows that the query reads itself, as windows",
+        "subquery-windows",
+        "SELECT count(), sum(t.v) FROM t, d WHERE d.user = t.user AND t.v > (SELECT avg(v) FROM t AS o WHERE o.user = d.user)",
+        "SubqueriesToWindows",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",

@@ -3,7 +3,7 @@
 use super::frequent::Frequent;
 use super::graph::{Graph, Member, Set};
 use crate::estimate::{Distinct, estimate, match_probability};
-use crate::rewriter::JoinSides;
+use crate::rewriter::{JoinSides, unconverted};
 use chalet_base::hash::HashMap;
 use chalet_plan::{ColumnId, Expr, GroupingKind, Plan};
 
@@ -12,6 +12,8 @@ const BUILD_ROW: f64 = 3.0;
 const OUTPUT_ROW: f64 = 1.0;
 /// Of a row that is grouped before it is joined.
 const GROUPED_ROW: f64 = 3.0;
+/// Of one that is sorted for a window, in rows grouped.
+const SORTED_ROW: f64 = 3.0;
 /// Of a column of a row that is built or put out.
 const COLUMN: f64 = 0.15;
 
@@ -23,6 +25,12 @@ pub(super) enum Tree {
 }
 
 impl Tree {
+    /// So many relations, joined one after the other.
+    pub fn of_relations(n: usize) -> Tree {
+        (1..n)
+            .fold(Tree::Relation(0), |tree, next| Tree::Join(Box::new(tree), Box::new(Tree::Relation(next))))
+    }
+
     pub fn set(&self) -> Set {
         match self {
             Tree::Relation(number) => 1 << number,
@@ -269,13 +277,13 @@ fn grouped(graph: &Graph, relation: usize) -> Option<(f64, Vec<usize>)> {
     let (rows, keys) = grouping_keys(&graph.relations[relation].plan)?;
     let has_key = |class: &Vec<Member>| {
         let own = class.iter().find(|member| member.relation == relation);
-        own.and_then(|member| member.expr.as_column()).is_some_and(|id| keys.contains(&id))
+        own.and_then(|member| unconverted(&member.expr).as_column()).is_some_and(|id| keys.contains(&id))
     };
     let classes = graph.classes.iter().enumerate().filter(|(_, class)| has_key(class));
     Some((rows * GROUPED_ROW, classes.map(|(number, _)| number).collect()))
 }
 
-/// How many rows a plan groups, and which of its columns are what it groups them by.
+/// How many rows a plan groups, or what takes as long, and which of its columns are what it groups them by.
 fn grouping_keys(plan: &Plan) -> Option<(f64, Vec<ColumnId>)> {
     match plan {
         Plan::Filter(node) => grouping_keys(&node.input),
@@ -284,6 +292,10 @@ fn grouping_keys(plan: &Plan) -> Option<(f64, Vec<ColumnId>)> {
             let is_key = |expr: &Expr| expr.as_column().is_some_and(|id| keys.contains(&id));
             let kept = node.exprs.iter().filter(|(_, expr)| is_key(expr)).map(|(field, _)| field.id);
             Some((rows, kept.collect()))
+        }
+        Plan::Window(node) => {
+            let keys = node.partition_by.iter().filter_map(Expr::as_column).collect();
+            Some((estimate(&node.input).rows * SORTED_ROW, keys))
         }
         Plan::Aggregate(node) if node.grouping == GroupingKind::Plain && node.totals.is_none() => {
             Some((estimate(&node.input).rows, node.keys.iter().map(|(field, _)| field.id).collect()))

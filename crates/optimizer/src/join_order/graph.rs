@@ -4,7 +4,7 @@ use super::cost::{Tree, bits};
 use crate::cross_join_to_inner::{equal_as_keys, equality};
 use crate::estimate::{Distinct, Estimate, estimate};
 use crate::push_down_filter::substitute;
-use crate::rewriter::{Rewriter, placeholder};
+use crate::rewriter::{Rewriter, placeholder, unconverted};
 use chalet_base::Result;
 use chalet_base::hash::{HashMap, HashSet, hash_u64};
 use chalet_plan::{ColumnId, Expr, Field, Filter, Join, JoinKey, JoinKind, JoinStrictness, Plan};
@@ -28,6 +28,13 @@ pub(super) struct Graph {
 pub(super) struct Relation {
     pub plan: Plan,
     pub estimate: Estimate,
+}
+
+impl Relation {
+    /// Stands where one was taken away.
+    pub fn none() -> Relation {
+        Relation { plan: placeholder(), estimate: Estimate::default() }
+    }
 }
 
 /// A key of a relation.
@@ -207,6 +214,12 @@ impl Graph {
             self.edges.push(Edge { left, right, null_safe });
             return;
         }
+        // What is Nullable for nobody's sake is equal to the same keys. Dictionaries stay: a key is no code.
+        let is_plain = |expr: &Expr| *expr.ty().without_low_cardinality() == *expr.ty();
+        let [left, right] = [left, right].map(|member| match unconverted(&member.expr) {
+            expr if is_plain(expr) => Member { expr: expr.clone(), ..member },
+            _ => member,
+        });
         // The classes of both become one.
         let mut joined: Vec<Member> = Vec::new();
         self.classes.retain_mut(|class| {
@@ -225,7 +238,7 @@ impl Graph {
     }
 
     /// Two members of a class that are of one relation are a condition on it; the first of them stands for both.
-    fn equate_within_relations(&mut self, with: &Rewriter) -> Result<()> {
+    pub(super) fn equate_within_relations(&mut self, with: &Rewriter) -> Result<()> {
         for class in std::mem::take(&mut self.classes) {
             let mut firsts: Vec<Member> = Vec::new();
             for member in class {
@@ -245,7 +258,7 @@ impl Graph {
     }
 
     /// Conditions on one relation are part of it. Those on none are the first's.
-    fn filter_relations(&mut self) {
+    pub(super) fn filter_relations(&mut self) {
         for condition in std::mem::take(&mut self.conditions) {
             if condition.relations.count_ones() > 1 {
                 self.conditions.push(condition);

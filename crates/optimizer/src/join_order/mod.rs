@@ -19,6 +19,7 @@
 //! - [`cost`]: rows of a set of relations, and the cost of a tree of joins
 //! - [`frequent`]: values of keys that several relations have many rows of
 //! - [`enumerate`]: the search for the cheapest tree
+//! - [`repeated`]: aggregates over rows that the group has itself become windows
 //! - [`build`]: a tree as a plan
 
 mod build;
@@ -26,6 +27,7 @@ mod cost;
 mod enumerate;
 mod frequent;
 mod graph;
+mod repeated;
 
 use crate::estimate::estimate;
 use crate::rewriter::{JoinSides, Rewriter, placeholder};
@@ -85,7 +87,8 @@ fn built_by_size(join: Join) -> Plan {
 }
 
 fn reordered(plan: Plan, with: &Rewriter) -> Result<Plan> {
-    let Some((mut graph, written, outputs)) = Graph::of(&plan, with)? else { return each_input(plan, with) };
+    let Some((graph, written, outputs)) = Graph::of(&plan, with)? else { return each_input(plan, with) };
+    let (mut graph, written) = repeated::over_windows(graph, written, with)?;
     for relation in &mut graph.relations {
         let taken = std::mem::replace(&mut relation.plan, placeholder());
         relation.plan = apply(taken, with)?;

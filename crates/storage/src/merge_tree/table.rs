@@ -378,6 +378,14 @@ impl Table for MergeTree {
         self.definition.schema.clone()
     }
 
+    fn identity(&self) -> Option<String> {
+        Some(format!(
+            "parts at {:p}, columns at {:p}",
+            Arc::as_ptr(&self.parts),
+            Arc::as_ptr(&self.definition.columns)
+        ))
+    }
+
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
         self.scan_parts(self.parts.snapshot()?.parts.clone(), request)
     }
