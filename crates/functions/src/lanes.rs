@@ -1,7 +1,7 @@
 //! Loops over numbers of any types: operands are converted to the type of the computation in runs that stay in
 //! the first-level cache, so that a kernel is compiled once per type of computation and not once per pair of types.
 
-use crate::number::Number;
+use crate::number::{Integer, Number};
 use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, err};
 use chalet_columns::{Native, Vector};
@@ -122,6 +122,28 @@ pub fn binary<C: Number, R: Native>(
         out.extend(x.iter().zip(y).map(|(&x, &y)| f(x, y)));
     }
     Ok(out)
+}
+
+/// Results and marks: those of all rows are put together with OR.
+pub fn marked<C: Integer>(
+    a: Operand,
+    b: Operand,
+    n: usize,
+    f: impl Fn(C, C) -> (C, C),
+) -> Result<(Vec<C>, C)> {
+    let (mut a, mut b) = (Lane::<C>::new(a, n)?, Lane::<C>::new(b, n)?);
+    let (mut out, mut marks) = (Vec::with_capacity(n), C::ZERO);
+    for (start, len) in runs(n) {
+        let (x, y) = (a.run(start, len), b.run(start, len));
+        dispatch_simd(|| {
+            out.extend(x.iter().zip(y).map(|(&x, &y)| {
+                let (value, mark) = f(x, y);
+                marks = marks.bit_or(mark);
+                value
+            }));
+        });
+    }
+    Ok((out, marks))
 }
 
 /// 1 where `f` holds, else 0.

@@ -1,7 +1,7 @@
 //! Arithmetic with a Decimal on a side: integers count as decimals of scale 0, overflow of the width fails.
 
 use super::operation::{Kind, OnFault, Operation, convert};
-use crate::lanes::{Operand, try_binary, unary};
+use crate::lanes::{Operand, marked, try_binary, unary};
 use crate::number::{Cast, Integer};
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure, err};
@@ -150,8 +150,28 @@ where
     let values: Vec<C> = match op.kind {
         Kind::Plus | Kind::Minus => {
             let scale = scale_of(result);
-            let (up_a, up_b) = (power(scale - scale_a), power(scale - scale_b));
+            let (mut up_a, mut up_b) = (power(scale - scale_a), power(scale - scale_b));
             let plus = op.kind == Kind::Plus;
+            // A constant is brought to the scale once.
+            let brought = |operand: Operand, up: &mut C| -> Result<Vector> {
+                let mut value = [C::default()];
+                C::fill(&operand.vector.data, 0, &mut value);
+                let up = std::mem::replace(up, C::ONE);
+                Ok(Vector::from(vec![times(value[0], up)?]))
+            };
+            let (own_a, own_b);
+            let (mut a, mut b) = (a, b);
+            if a.constant && n > 0 {
+                own_a = brought(a, &mut up_a)?;
+                a.vector = &own_a;
+            }
+            if b.constant && n > 0 {
+                own_b = brought(b, &mut up_b)?;
+                b.vector = &own_b;
+            }
+            if up_a == C::ONE && up_b == C::ONE {
+                return sums::<C>(plus, a, b, n, checked).map(Vector::from);
+            }
             try_binary::<C, C, C>(a, b, n, |x, y| {
                 let (x, y) = (times(x, up_a)?, times(y, up_b)?);
                 match (plus, checked) {
@@ -197,6 +217,23 @@ where
         })?,
     };
     Ok(Vector::new(Vector::from(values).data, None::<NullBuffer>))
+}
+
+/// Sums or differences of values of one scale. Which of them overflow is asked of all together: a branch for each row would keep the
+/// loop from doing several at once.
+fn sums<C: Integer>(plus: bool, a: Operand, b: Operand, n: usize, checked: bool) -> Result<Vec<C>> {
+    let (values, marks) = match plus {
+        true => marked::<C>(a, b, n, |x, y| {
+            let sum = x.add(y);
+            (sum, x.bit_xor(sum).bit_and(y.bit_xor(sum)))
+        }),
+        false => marked::<C>(a, b, n, |x, y| {
+            let difference = x.sub(y);
+            (difference, x.bit_xor(y).bit_and(x.bit_xor(difference)))
+        }),
+    }?;
+    // A sum has another sign than both of its parts.
+    if checked && marks < C::ZERO { Err(overflow()) } else { Ok(values) }
 }
 
 fn fault<C: Integer>(op: &Operation) -> Result<C> {

@@ -5,6 +5,7 @@ use crate::lanes::{Operand, predicate, try_binary};
 use crate::number::{Cast, Number};
 use crate::with_integer;
 use chalet_base::{Result, bail, err};
+use chalet_columns::Vector;
 use chalet_types::decimal::pow10;
 use chalet_types::{DataType, I256, Physical, U256, bf16, promotion};
 use std::cmp::Ordering;
@@ -174,6 +175,24 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
     if up_a == 1 && up_b == 1 && fits(x) && fits(y) {
         return integers(order, a, b, n);
     }
+    if up_a == 1
+        && fits(x)
+        && !a.constant
+        && b.constant
+        && let Some(constant) = scaled(&b, up_b, width)
+    {
+        let b = Operand { ty: b.ty, vector: &constant, constant: true };
+        return compare(order, a, b, n);
+    }
+    if up_b == 1
+        && fits(y)
+        && !b.constant
+        && a.constant
+        && let Some(constant) = scaled(&a, up_a, width)
+    {
+        let a = Operand { ty: a.ty, vector: &constant, constant: true };
+        return compare(order, a, b, n);
+    }
     if width == 32 {
         let (up_a, up_b) = (up_a.as_i64(), up_b.as_i64());
         return try_binary::<i64, i64, u8>(a, b, n, |x, y| {
@@ -197,6 +216,16 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
             Ok(u8::from(order.holds(Some(low_x.cmp(&low_y)))))
         });
     }
+    if width == 128 && fits(x) && fits(y) {
+        let (up_a, up_b) = (up_a.as_i128(), up_b.as_i128());
+        return try_binary::<i128, i128, u8>(a, b, n, |x, y| {
+            let ((x, x_overflows), (y, y_overflows)) = (times(x, up_a), times(y, up_b));
+            if checked && (x_overflows || y_overflows) {
+                return Err(overflow());
+            }
+            Ok(u8::from(order.holds(Some(x.cmp(&y)))))
+        });
+    }
     let scaled = |x: U256, unsigned: bool, up: I256| {
         let x = x.as_i256();
         let product = x.wrapping_mul(up);
@@ -211,6 +240,34 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
         let ordering = scaled(x, unsigned.0, up_a)?.cmp(&scaled(y, unsigned.1, up_b)?);
         Ok(u8::from(order.holds(Some(ordering))))
     })
+}
+
+/// A constant brought to a scale, as a vector of one signed integer of so many bits; `None` where it does not fit.
+fn scaled(constant: &Operand, up: I256, width: u32) -> Option<Vector> {
+    if constant.vector.is_null(0) {
+        return None;
+    }
+    let value = constant.vector.value(0).as_i256()?.checked_mul(up)?;
+    let most = (I256::ONE << (width - 1)) - 1;
+    if value > most || value < -most - 1 {
+        return None;
+    }
+    Some(match width {
+        32 => Vector::from(vec![value.as_i32()]),
+        64 => Vector::from(vec![value.as_i64()]),
+        128 => Vector::from(vec![value.as_i128()]),
+        _ => return None,
+    })
+}
+
+/// A product, wrapped around, and whether it had to be. Most factors have 64 bits, and their product fits.
+#[inline]
+fn times(x: i128, up: i128) -> (i128, bool) {
+    match (i64::try_from(x), i64::try_from(up)) {
+        (Ok(x), Ok(up)) => (i128::from(x) * i128::from(up), false),
+        _ if up == 1 => (x, false),
+        _ => x.overflowing_mul(up),
+    }
 }
 
 #[cold]

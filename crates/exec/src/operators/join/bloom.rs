@@ -4,6 +4,7 @@
 use super::table::JoinTable;
 use chalet_base::events::{self, Event};
 use chalet_base::hash::fetch;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::switches::{self, Switch};
 use chalet_columns::{BooleanBuffer, Column};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -27,28 +28,37 @@ impl Bloom {
         Bloom(words)
     }
 
-    /// Whether each of these hashes may be that of a key. The words of a few are asked for before the first is looked at.
-    pub fn mask(&self, hashes: &[u64]) -> BooleanBuffer {
+    /// Whether each of so many hashes may be that of a key. Where a cache does not hold the filter, the words of a few are asked for before
+    /// the first is looked at.
+    pub fn mask(&self, n_hashes: usize, hash_of: impl Fn(usize) -> u64) -> BooleanBuffer {
         let words = &self.0;
-        let of_some = |some: &[u64]| {
-            let mut places = [0; AT_ONCE];
-            for (place, &hash) in places.iter_mut().zip(some) {
-                *place = word_of(hash, words.len());
-                fetch(&raw const words[*place]);
+        let mut masks: Vec<u64> = Vec::with_capacity(n_hashes.div_ceil(AT_ONCE));
+        dispatch_simd(|| {
+            for start in (0..n_hashes).step_by(AT_ONCE) {
+                let n_some = AT_ONCE.min(n_hashes - start);
+                let (mut wanted, mut places) = ([0; AT_ONCE], [0; AT_ONCE]);
+                for at in 0..n_some {
+                    let hash = hash_of(start + at);
+                    (wanted[at], places[at]) = (bits_of(hash), word_of(hash, words.len()));
+                }
+                if words.len() > CACHED_WORDS {
+                    places[..n_some].iter().for_each(|&place| fetch(&raw const words[place]));
+                }
+                let mut mask = 0;
+                for at in 0..n_some {
+                    mask |= u64::from(words[places[at]] & wanted[at] == wanted[at]) << at;
+                }
+                masks.push(mask);
             }
-            let bits = some.iter().zip(places).enumerate().map(|(at, (&hash, place))| {
-                let wanted = bits_of(hash);
-                u64::from(words[place] & wanted == wanted) << at
-            });
-            bits.fold(0, |all, bit| all | bit)
-        };
-        let bits: Vec<u64> = hashes.chunks(AT_ONCE).map(of_some).collect();
-        BooleanBuffer::new(bits.into(), 0, hashes.len())
+        });
+        BooleanBuffer::new(masks.into(), 0, n_hashes)
     }
 }
 
 /// Hashes that are looked at together: a word of the mask.
 const AT_ONCE: usize = 64;
+/// Words that a second-level cache holds beside what else is in it.
+const CACHED_WORDS: usize = 1 << 15;
 
 /// Words of the filter of so many keys.
 fn n_words(n_keys: usize) -> usize {

@@ -13,6 +13,8 @@ use crate::pipeline::{Emit, Flow, Operator, OperatorWorker};
 use crate::tasks::Team;
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::hash::hash_u64;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_columns::{Block, BooleanBuffer, Column};
 use chalet_storage::ColumnRange;
 use chalet_storage::scan::ScanFilter;
@@ -52,15 +54,42 @@ struct Shared {
 }
 
 enum Members {
-    /// A bit for each integer from `least` on.
-    Bitmap {
-        bias: u64,
-        least: u64,
-        bits: Vec<u64>,
-        len: u64,
-    },
+    Bitmap(Bitmap),
     Bloom(Bloom),
     LateBloom(LateBloom),
+}
+
+/// A bit for each integer from `least` on.
+struct Bitmap {
+    bias: u64,
+    least: u64,
+    /// Of `len` integers, and one behind them that is no key.
+    bits: Vec<u64>,
+    len: u64,
+}
+
+impl Bitmap {
+    fn new(bias: u64, least: u64, mut bits: Vec<u64>, len: u64) -> Bitmap {
+        bits.resize(len as usize / 64 + 1, 0);
+        Bitmap { bias, least, bits, len }
+    }
+
+    /// Which of these words are keys. Without a branch: what is no integer of the range is the one behind it.
+    fn mask(&self, words: &[u64]) -> BooleanBuffer {
+        let Bitmap { bias, least, bits, len } = self;
+        let mut masks: Vec<u64> = Vec::with_capacity(words.len().div_ceil(64));
+        dispatch_simd(|| {
+            for some in words.chunks(64) {
+                let mut mask = 0;
+                for (place, &word) in some.iter().enumerate() {
+                    let at = (word ^ bias).wrapping_sub(*least).min(*len);
+                    mask |= (bits[at as usize / 64] >> (at % 64) & 1) << place;
+                }
+                masks.push(mask);
+            }
+        });
+        BooleanBuffer::new(masks.into(), 0, words.len())
+    }
 }
 
 /// A range with more integers than this for each key has no bitmap, unless it is small.
@@ -144,7 +173,7 @@ impl RuntimeFilter {
                 |(dense, rows): (&Dense, &Rows)| words.map(|word| dense.bits(rows, word * 64)).collect();
             Ok(index.map_or_else(Vec::new, bits))
         })?;
-        let members = Members::Bitmap { bias, least, bits: bits.concat(), len: len as u64 };
+        let members = Members::Bitmap(Bitmap::new(bias, least, bits.concat(), len as u64));
         Ok(Some((members, first as usize, last as usize)))
     }
 }
@@ -188,7 +217,7 @@ fn bitmap(
         let at = (words[row] ^ bias) - low;
         bits[at as usize / 64] |= 1 << (at % 64);
     }
-    Some((Members::Bitmap { bias, least: low, bits, len: len + 1 }, least, greatest))
+    Some((Members::Bitmap(Bitmap::new(bias, low, bits, len + 1)), least, greatest))
 }
 
 impl Shared {
@@ -196,12 +225,8 @@ impl Shared {
     fn members_among(&self, keys: &[Column], valid: &BooleanBuffer) -> Option<BooleanBuffer> {
         let n_rows = valid.len();
         let bloom = match &self.members {
-            Members::Bitmap { bias, least, bits, len } => {
-                let words = self.layout.words(keys, n_rows).unwrap_or_default();
-                return Some(BooleanBuffer::collect_bool(n_rows, |row| {
-                    let at = (words[row] ^ bias).wrapping_sub(*least);
-                    at < *len && bits[at as usize / 64] >> (at % 64) & 1 == 1
-                }));
+            Members::Bitmap(bitmap) => {
+                return Some(bitmap.mask(&self.layout.words(keys, n_rows).unwrap_or_default()));
             }
             Members::Bloom(bloom) => bloom,
             Members::LateBloom(late) => {
@@ -215,7 +240,13 @@ impl Shared {
                 late.get()?
             }
         };
-        Some(bloom.mask(&self.layout.keys(keys, n_rows).hashes))
+        Some(match self.layout.words(keys, n_rows) {
+            Some(words) => bloom.mask(n_rows, |row| hash_u64(words[row])),
+            None => {
+                let hashes = self.layout.keys(keys, n_rows).hashes;
+                bloom.mask(n_rows, |row| hashes[row])
+            }
+        })
     }
 }
 
