@@ -107,6 +107,7 @@ events! {
     SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",
+    SortsOfOrderedRows: "Sorts whose rows came in the order that was asked for",
     ClusteredBlocks: "Blocks of sorts whose rows of one bucket were brought together before they were gathered",
     EntryBounds: "Parts of windows whose partitions and peers were told by sorted entries, without the columns of their keys",
     WideSorts: "Sorts whose entries held all that is compared of their keys, because many rows share the first eight bytes",

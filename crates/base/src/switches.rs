@@ -39,10 +39,11 @@ pub enum Switch {
     /// Aggregates over whole partitions of many rows are those of groups, joined with the rows.
     WindowGroups,
     SubqueryWindows,
+    OrderedInputs,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 14] = [
+const ALL: [(Switch, &str, bool); 15] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -57,6 +58,7 @@ const ALL: [(Switch, &str, bool); 14] = [
     (Switch::HugePages, "huge-pages", true),
     (Switch::WindowGroups, "window-groups", true),
     (Switch::SubqueryWindows, "subquery-windows", true),
+    (Switch::OrderedInputs, "ordered-inputs", true),
 ];
 
 type States = [bool; ALL.len()];

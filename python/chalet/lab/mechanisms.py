@@ -253,6 +253,13 @@ MECHANISMS = (
         "SubqueriesToWindows",
     ),
     by_switch(
+        "ordered-inputs",
+        "rows that come in order are not sorted",
+        "ordered-inputs",
+        "SELECT max(x) FROM (SELECT v + 1 AS x FROM t ORDER BY v + 1 LIMIT 1000000000)",
+        "SortsOfOrderedRows",
+    ),
+    by_switch(
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",

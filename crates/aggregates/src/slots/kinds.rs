@@ -320,6 +320,17 @@ impl Kind for Anything {
     fn heap(&self, cell: &Self::Cell) -> usize {
         cell.as_ref().map_or(0, |cell| size_of::<Vector>() + cell.memory())
     }
+
+    /// Compares rows where they lie, and copies only the winner.
+    fn best(&self, view: &Vector, rows: Range<usize>, keep: Keep) -> Option<usize> {
+        let mut best = rows.start;
+        for row in rows.skip(1) {
+            if keep.takes(order_rows(view, row, view, best, keep.nan_low())) {
+                best = row;
+            }
+        }
+        Some(best)
+    }
 }
 
 /// Orders rows of one type, NaN and NULL at every depth below or above everything else.

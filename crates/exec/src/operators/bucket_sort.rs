@@ -33,6 +33,9 @@ const BYTES_A_WIDE_ROW: usize = 2 * size_of::<Rest>();
 /// With fewer buckets, caches hold what is gathered anyway.
 const LEAST_CLUSTERED_BUCKETS: usize = 16;
 
+/// Smaller blocks are put together, in order or not.
+const LEAST_ORDERED_ROWS: usize = 1 << 12;
+
 /// Blocks with fewer rows for each bucket are not clustered: these would share their cache lines with others.
 const LEAST_CLUSTER: usize = 8;
 
@@ -49,6 +52,8 @@ pub(super) struct Buckets {
     unread: Arc<[usize]>,
     /// Entries are sorted with all that is compared of their keys.
     is_wide: bool,
+    /// The rows came in order: each block is a bucket, and sorted.
+    is_in_order: bool,
     control: Arc<QueryControl>,
 }
 
@@ -57,6 +62,13 @@ impl Buckets {
     pub fn new(rows: HeldRows, range: &Range<usize>, unread: &[usize], ctx: &ExecContext) -> Result<Buckets> {
         let HeldRows { buffer, mut memory } = rows;
         let packing = buffer.packing();
+        if switches::is_on(Switch::OrderedInputs)
+            && buffer.n_rows() >= buffer.n_blocks().max(1) * LEAST_ORDERED_ROWS
+            && buffer.is_in_order(&packing)
+        {
+            events::count(Event::SortsOfOrderedRows);
+            return Ok(Buckets::in_order(buffer, packing, memory, unread, ctx));
+        }
         let pays = packing.is_wide()
             && switches::is_on(Switch::WideSorts)
             && rows_a_prefix(&buffer, &packing) >= LEAST_ROWS_A_PREFIX;
@@ -74,6 +86,32 @@ impl Buckets {
         let job = distribution.clone();
         let distributed = collect_all(job.inputs.len(), ctx, move |number| Ok(job.part(number)))?;
         Ok(Buckets::of(&distribution, distributed, memory, ctx.control.clone()))
+    }
+
+    /// Rows that are in order as they are.
+    fn in_order(
+        buffer: SortBuffer,
+        packing: Packing,
+        memory: Vec<Reservation>,
+        unread: &[usize],
+        ctx: &ExecContext,
+    ) -> Buckets {
+        let mut starts = vec![0];
+        for block in buffer.blocks() {
+            starts.push(starts[starts.len() - 1] + block.n_rows());
+        }
+        let (unread, control) = (unread.into(), ctx.control.clone());
+        Buckets {
+            buffer,
+            memory,
+            packing,
+            parts: Vec::new(),
+            starts,
+            unread,
+            is_wide: false,
+            is_in_order: true,
+            control,
+        }
     }
 
     /// Distributes the rows of one worker, which are to be gathered all by it.
@@ -111,7 +149,7 @@ impl Buckets {
         }
         let Distribution { packing, unread, is_wide, .. } = distribution;
         let (packing, unread, is_wide) = (packing.clone(), unread.clone(), *is_wide);
-        Buckets { buffer, memory, packing, parts, starts, unread, is_wide, control }
+        Buckets { buffer, memory, packing, parts, starts, unread, is_wide, is_in_order: false, control }
     }
 
     /// The number of the first row of each bucket, and that of all rows.
@@ -137,6 +175,11 @@ impl Buckets {
         entries.clear();
         let Buckets { buffer, packing, control, is_wide, .. } = self;
         let n_rows = self.starts[bucket + 1] - self.starts[bucket];
+        if self.is_in_order {
+            control.check()?;
+            buffer.entries_of(bucket as u32, bucket as u32, packing, |entry| entries.push(entry));
+            return Ok(());
+        }
         if *is_wide && n_rows <= STEP {
             control.check()?;
             let mut wide = Vec::with_capacity(n_rows);
@@ -165,6 +208,12 @@ impl Buckets {
     /// The columns of some rows.
     pub fn gather(&self, entries: &[Entry]) -> Block {
         let buffer = &self.buffer;
+        if let (true, [first, .., last]) = (self.is_in_order, entries) {
+            let ((block, row), (last_block, last_row)) = (place(*first), place(*last));
+            if block == last_block && last_row as usize + 1 == row as usize + entries.len() {
+                return buffer.block(block).1.slice(row as usize, entries.len());
+            }
+        }
         let mut rows = block_rows(entries);
         if rows.len() >= buffer.n_blocks() {
             return Block::interleave_read(&buffer.blocks(), &rows, &self.unread);

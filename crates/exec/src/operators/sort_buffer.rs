@@ -154,6 +154,20 @@ impl SortBuffer {
         self.blocks.sort_by_key(|(position, ..)| *position);
     }
 
+    /// Are the rows in order as they are? Asks no further than to the first that is not.
+    pub fn is_in_order(&self, packing: &Packing) -> bool {
+        let mut before: Option<(u64, &[u8])> = None;
+        self.blocks.iter().all(|(_, block, keys)| {
+            (0..block.n_rows()).all(|row| {
+                let (prefix, key) = (keys.prefix(row, packing), keys.get(row));
+                let follows =
+                    before.is_none_or(|(last, bytes)| last < prefix || last == prefix && bytes <= key);
+                before = Some((prefix, key));
+                follows
+            })
+        })
+    }
+
     /// Calls `put` with the entry of every row of a block, which is that of number `as_number` in the entries.
     #[inline(always)]
     pub fn entries_of(&self, number: u32, as_number: u32, packing: &Packing, mut put: impl FnMut(Entry)) {

@@ -248,7 +248,7 @@ fn scaled(constant: &Operand, up: I256, width: u32) -> Option<Vector> {
         return None;
     }
     let value = constant.vector.value(0).as_i256()?.checked_mul(up)?;
-    let most = (I256::ONE << (width - 1)) - 1;
+    let most = I256::MAX >> (256 - width);
     if value > most || value < -most - 1 {
         return None;
     }
@@ -256,7 +256,7 @@ fn scaled(constant: &Operand, up: I256, width: u32) -> Option<Vector> {
         32 => Vector::from(vec![value.as_i32()]),
         64 => Vector::from(vec![value.as_i64()]),
         128 => Vector::from(vec![value.as_i128()]),
-        _ => return None,
+        _ => Vector::from(vec![value]),
     })
 }
 

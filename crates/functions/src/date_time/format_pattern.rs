@@ -236,7 +236,29 @@ pub struct Shown<'a> {
     pub zone: &'a str,
 }
 
+/// The numbers to 99, of two digits each.
+const DIGITS: [u8; 200] = {
+    let mut digits = [b'0'; 200];
+    let mut at = 0;
+    while at < 200 {
+        digits[at] += (at / 20) as u8;
+        digits[at + 1] += (at / 2 % 10) as u8;
+        at += 2;
+    }
+    digits
+};
+
+#[inline]
 fn number(value: i64, width: usize, out: &mut Vec<u8>) {
+    let two = |value: i64| &DIGITS[value as usize * 2..][..2];
+    match (width, value) {
+        (2, 0..100) => return out.extend_from_slice(two(value)),
+        (4, 0..10_000) => {
+            out.extend_from_slice(two(value / 100));
+            return out.extend_from_slice(two(value % 100));
+        }
+        _ => {}
+    }
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value).as_bytes();
     out.extend(std::iter::repeat_n(b'0', width.saturating_sub(digits.len())));
@@ -261,7 +283,7 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
             }
             Piece::Field(field, width) => (*field, *width),
         };
-        let weekday = day_of_week(day);
+        let weekday = || day_of_week(day);
         let value: i64 = match field {
             Field::Era => {
                 out.extend_from_slice(match (year > 0, width >= 4) {
@@ -280,7 +302,7 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
                 continue;
             }
             Field::WeekdayName | Field::WeekdayShort => {
-                let name = WEEKDAYS[usize::from(weekday) - 1];
+                let name = WEEKDAYS[usize::from(weekday()) - 1];
                 out.extend_from_slice(
                     &name.as_bytes()[..if field == Field::WeekdayName { name.len() } else { 3 }],
                 );
@@ -319,8 +341,8 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
             Field::Quarter => i64::from((date.month - 1) / 3 + 1),
             Field::Month => date.month.into(),
             Field::Week => iso_week(day).1.into(),
-            Field::Weekday => weekday.into(),
-            Field::WeekdayFromSunday => i64::from(weekday % 7),
+            Field::Weekday => weekday().into(),
+            Field::WeekdayFromSunday => i64::from(weekday() % 7),
             Field::DayOfYear => date.day_of_year().into(),
             Field::Day => date.day.into(),
             Field::Hour => hour.into(),

@@ -6,6 +6,7 @@ use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
 pub static ONE: Plain = Plain {
@@ -64,6 +65,16 @@ fn execute(call: &Call, most: usize) -> Result<Column> {
             }
         };
         let mut copied = 0;
+        if let [byte] = needle
+            && most > 1
+        {
+            for place in memchr_iter(*byte, text) {
+                out.extend_from_slice(&text[copied..place]);
+                out.extend_from_slice(replacements.get(row));
+                copied = place + 1;
+            }
+            return out.extend_from_slice(&text[copied..]);
+        }
         for place in finder.find_iter(text).take(most) {
             out.extend_from_slice(&text[copied..place]);
             out.extend_from_slice(replacements.get(row));
