@@ -3,7 +3,7 @@
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
-use chalet_function_api::Context;
+use chalet_function_api::{Context, ShownType};
 use chalet_plan::{ColumnId, CommonTableId, Expr, IdSource, JoinKey, Plan, ScanNode, SharedPlan};
 use chalet_types::{DataType, supertype};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,8 +91,10 @@ impl Rewriter<'_> {
 
 /// What a cast converts that changes no value, but whether there may be a NULL or a dictionary.
 pub(crate) fn unconverted(expr: &Expr) -> &Expr {
-    let Expr::Call { args, .. } = expr else { return expr };
-    let (Some("_CAST" | "CAST"), Some(value)) = (expr.function_name(), args.first()) else { return expr };
+    let Expr::Call { function, args } = expr else { return expr };
+    let (ShownType::Written, [value, ..]) = (function.function.record().shown, &args[..]) else {
+        return expr;
+    };
     let (from, to) = (value.ty().without_low_cardinality(), expr.ty().without_low_cardinality());
     if from.bare() == to.bare() && (to.is_nullable() || !from.is_nullable()) {
         unconverted(value)
