@@ -1,6 +1,6 @@
 //! Timestamps as text: `formatDateTime`, `formatDateTimeInJodaSyntax`.
 
-use super::format_pattern::{Field, Pattern, Piece, Shown, check_for_date, joda, mysql, write};
+use super::format_pattern::{Field, Pattern, Piece, Shown, Template, check_for_date, joda, mysql, write};
 use super::timestamps::{Takes, check_timestamp, ticks_per_second, zone_of};
 use super::zones_of_rows::in_zones_of_rows;
 use crate::plain::Plain;
@@ -118,7 +118,11 @@ fn written(pattern: &Pattern, zone: &TimeZone, vector: &Vector, ty: &DataType) -
     }
     let clock = LocalTime::new(zone);
     let mut out = StringBuilder::with_capacity(vector.len());
+    let mut template = Template::of(pattern);
     let mut show = |local: i64, offset: i64, fraction: (u64, u8)| {
+        if let Some(text) = template.as_mut().and_then(|template| template.text(local)) {
+            return out.push(text);
+        }
         let shown = Shown { local, fraction, offset, zone: zone.name() };
         out.push_with(|out| write(pattern, &shown, out));
     };

@@ -248,17 +248,13 @@ const DIGITS: [u8; 200] = {
     digits
 };
 
+/// Of a number below 100.
 #[inline]
+fn two_digits(value: i64) -> &'static [u8] {
+    &DIGITS[value as usize * 2..][..2]
+}
+
 fn number(value: i64, width: usize, out: &mut Vec<u8>) {
-    let two = |value: i64| &DIGITS[value as usize * 2..][..2];
-    match (width, value) {
-        (2, 0..100) => return out.extend_from_slice(two(value)),
-        (4, 0..10_000) => {
-            out.extend_from_slice(two(value / 100));
-            return out.extend_from_slice(two(value % 100));
-        }
-        _ => {}
-    }
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value).as_bytes();
     out.extend(std::iter::repeat_n(b'0', width.saturating_sub(digits.len())));
@@ -353,6 +349,75 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
             Field::Second => i64::from(time % 60),
         };
         number(value, width, out);
+    }
+}
+
+/// A pattern of literals and of numbers of two and four digits: a text of one length, in which digits are put for each timestamp.
+pub struct Template {
+    text: Vec<u8>,
+    /// Where the numbers stand.
+    fields: Vec<(Field, usize, usize)>,
+    /// The day that was written last, and its date: timestamps come day by day more often than not.
+    last: Option<(i32, Civil)>,
+}
+
+impl Template {
+    /// None of a pattern with anything else, or with nothing but literals.
+    pub fn of(pattern: &[Piece]) -> Option<Template> {
+        let mut template = Template { text: Vec::new(), fields: Vec::new(), last: None };
+        for piece in pattern {
+            match piece {
+                Piece::Literal(text) => template.text.extend_from_slice(text),
+                Piece::Field(
+                    field @ (Field::Year
+                    | Field::YearInCentury
+                    | Field::Month
+                    | Field::Day
+                    | Field::Hour
+                    | Field::ClockHourOfHalf
+                    | Field::Minute
+                    | Field::Second),
+                    width @ (2 | 4),
+                ) => {
+                    template.fields.push((*field, template.text.len(), *width));
+                    template.text.resize(template.text.len() + width, b'0');
+                }
+                Piece::Field(..) => return None,
+            }
+        }
+        (!template.fields.is_empty()).then_some(template)
+    }
+
+    /// The text of a timestamp; none where a number is too long.
+    #[inline]
+    pub fn text(&mut self, local: i64) -> Option<&[u8]> {
+        let (day, time) = split_day(local);
+        let date = match self.last {
+            Some((last, date)) if last == day => date,
+            _ => Civil::of_days(day),
+        };
+        self.last = Some((day, date));
+        for &(field, at, width) in &self.fields {
+            let value: i64 = match field {
+                Field::Year => date.year.into(),
+                Field::YearInCentury => i64::from(date.year).rem_euclid(100),
+                Field::Month => date.month.into(),
+                Field::Day => date.day.into(),
+                Field::Hour => (time / 3600).into(),
+                Field::ClockHourOfHalf => half_hour(time / 3600),
+                Field::Minute => i64::from(time / 60 % 60),
+                _ => i64::from(time % 60),
+            };
+            match (width, value) {
+                (2, 0..100) => self.text[at..at + 2].copy_from_slice(two_digits(value)),
+                (4, 0..10_000) => {
+                    self.text[at..at + 2].copy_from_slice(two_digits(value / 100));
+                    self.text[at + 2..at + 4].copy_from_slice(two_digits(value % 100));
+                }
+                _ => return None,
+            }
+        }
+        Some(&self.text)
     }
 }
 
