@@ -2,6 +2,7 @@
 //! Rows that sort behind it need not be read.
 
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
 use chalet_columns::keys::Order;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use std::sync::{PoisonError, RwLock};
@@ -44,7 +45,9 @@ impl TopKThreshold {
         let n = keys.n_rows();
         let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
         let rows = last.and_then(|last| keys.column(0).rows_before(&last, self.order, true));
-        Ok(rows.unwrap_or_else(|| BooleanBuffer::new_set(n)))
+        let Some(rows) = rows else { return Ok(BooleanBuffer::new_set(n)) };
+        events::add(Event::TopKFilteredRows, (n - rows.count_set_bits()) as u64);
+        Ok(rows)
     }
 }
 
