@@ -68,7 +68,7 @@ impl CodedKeys {
             && self.dictionaries.iter().zip(keys).all(|(known, key)| {
                 let given = dictionary(key);
                 given.is_some_and(|given| {
-                    known.null_count() == given.null_count() && is_same(&known.data, &given.data)
+                    known.validity == given.validity && is_same(&known.data, &given.data)
                 })
             })
     }
