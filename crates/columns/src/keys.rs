@@ -437,10 +437,7 @@ mod tests {
         check("Int8", &[Value::Int(-128), Value::Int(-1), Value::Int(0), Value::Int(127)]);
         check("Int256", &[Value::Int(-5), Value::Int(0), Value::Int(9)]);
         check("Nullable(UInt64)", &[Value::UInt(0), Value::UInt(300), Value::UInt(u64::MAX), Value::Null]);
-        check(
-            "Nullable(Int64)",
-            &[Value::Int(i64::MIN.into()), Value::Int(-1), Value::Int(i64::MAX.into()), Value::Null],
-        );
+        check("Nullable(Int64)", &[Value::Int(i64::MIN), Value::Int(-1), Value::Int(i64::MAX), Value::Null]);
         let floats = [f64::NEG_INFINITY, -1.5, 0.0, 2.0, f64::INFINITY, f64::NAN];
         check("Nullable(Float64)", &[&floats.map(Value::Float)[..], &[Value::Null]].concat());
         check("String", &["", "\0", "\0a", "a", "a\0", "a\0b", "ab"].map(Value::from));
