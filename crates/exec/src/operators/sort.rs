@@ -99,7 +99,7 @@ impl Sink for Sort {
         let range = usize::try_from(self.offset).unwrap_or(usize::MAX)..limit;
         match held(workers, range.clone(), ctx)? {
             Held::InMemory(rows) => {
-                let buckets = Buckets::new(rows, &range, &self.unread, ctx)?;
+                let buckets = Buckets::new(*rows, &range, &self.unread, ctx)?;
                 Ok(sorted_scan::open(buckets, range, ctx))
             }
             Held::OnDisk(scan) => Ok(scan),
@@ -109,7 +109,7 @@ impl Sink for Sort {
 
 /// The rows that workers of a sort have taken.
 pub(super) enum Held {
-    InMemory(HeldRows),
+    InMemory(Box<HeldRows>),
     /// The runs that were written, as a table of rows in order.
     OnDisk(Arc<MergeScan>),
 }
@@ -153,7 +153,7 @@ pub(super) fn held(
         rows.memory.push(worker.memory);
     }
     rows.buffer.number_blocks();
-    Ok(Held::InMemory(rows))
+    Ok(Held::InMemory(Box::new(rows)))
 }
 
 struct Worker {
