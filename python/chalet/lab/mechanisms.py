@@ -251,7 +251,7 @@ MECHANISMS = (
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",
-        "SELECT shop, state, sum(v) FROM t GROUP BY shop, state",
+        "SELECT shop, state, sum(v) FROM t GROUP BY shop, state ORDER BY shop, state",
         "BlocksGroupedByCodes",
     ),
     by_settings(
