@@ -77,9 +77,27 @@ def test_a_filter_of_many_keys_is_made_where_it_pays(left, pays):
     assert counted["RuntimeFiltersCreated"] == 2
 
 
+FORMS = ["k", "n", "toLowCardinality(k)", "toLowCardinality(n)"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_such_filters_are_made_of_keys_in_every_form(form):
+    # NULL is no key, whether it is in a dictionary or not.
+    rows = f"(SELECT {form} AS key, w FROM r SETTINGS allow_suspicious_low_cardinality_types = 1)"
+    join = f"SELECT count(), sum(v), sum(w) FROM l JOIN {rows} AS r ON l.k = r.key"
+    answers, counted = asked([join], 900_000, 900_000)
+    assert counted["RuntimeFilterTrials"] >= 2
+    assert counted["RuntimeFiltersCreated"] == 2
+    without, counted = asked([join], 900_000, 900_000, "-late-blooms")
+    assert answers == without
+    assert "RuntimeFilterTrials" not in counted
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no such advice")
-def test_huge_pages_are_asked_for():
-    join = "SELECT count(), sum(v), sum(w) FROM m JOIN r ON m.k = r.k"
+def test_huge_pages_are_asked_for(form):
+    rows = f"(SELECT {form} AS key, w FROM r SETTINGS allow_suspicious_low_cardinality_types = 1)"
+    join = f"SELECT count(), sum(v), sum(w) FROM m JOIN {rows} AS r ON m.k = r.key"
     answers, counted = asked([join], 900_000, 900_000)
     assert counted["HugePageTables"] > 0
     without, counted = asked([join], 900_000, 900_000, "-huge-pages")

@@ -15,6 +15,17 @@ MECHANISMS = {
     "skip index": ("SkipIndexPrunedRows", "SELECT count(), sum(v) FROM t WHERE w = 'key 777'", "use_skip_indexes = 0"),
     "read in order": ("ReadInOrder", "SELECT k FROM t ORDER BY k LIMIT 1000, 5", "optimize_read_in_order = 0"),
     "read in order, from the end": ("ReadInOrder", "SELECT k FROM t ORDER BY k DESC NULLS FIRST LIMIT 30000, 5", "optimize_read_in_order = 0"),
+    "top-k": ("TopKFilteredRows", "SELECT v, m, t FROM t ORDER BY m, v, t LIMIT 10", "use_top_k_dynamic_filtering = 0"),
+    "top-k, NULL first": (
+        "TopKFilteredRows",
+        "SELECT v, m, t FROM t WHERE v % 2 = 0 ORDER BY m DESC NULLS FIRST, v, t LIMIT 1000, 5",
+        "use_top_k_dynamic_filtering = 0",
+    ),
+    "keys of several dictionaries": (
+        "BlocksGroupedByCodes",
+        "SELECT upper(s) AS a, substring(s, 1, 6) AS b, sum(v), count() FROM t GROUP BY a, b ORDER BY ALL",
+        "",
+    ),
     "run-time filter of numbers": ("RuntimeFiltersCreated", "SELECT count(), sum(v) FROM t JOIN d ON t.n = d.n", "enable_join_runtime_filters = 0"),
     "run-time filter of texts": ("RuntimeFiltersCreated", "SELECT count(), sum(v) FROM t JOIN d ON t.s = d.s", "enable_join_runtime_filters = 0"),
     "common table": (

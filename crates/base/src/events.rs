@@ -41,6 +41,7 @@ events! {
     MergeTreePrunedParts: "Parts of tables of which statistics excluded all rows",
     FilteringMarksWithSecondaryKeysMicroseconds: "Time in which data skipping indexes were tested",
     PrewhereFilteredRows: "Rows that the first conditions of a filter left out, so that columns of the others were not read of them",
+    TopKFilteredRows: "Rows that scans left out because as many as are wanted sort before them",
     ReadInOrder: "Sorts that were not needed because rows were read in the order of a table's key",
     WindowRanges: "Ranges of a partition on disk whose window functions were computed each for itself, by any worker",
     WindowParts: "Parts of partitions of windows that were computed without holding the partition",

@@ -212,6 +212,22 @@ impl SelectBinder<'_> {
                     self.in_operator(&call.args[0], &call.args[1], negated)?
                 }
             }
+            // Beside what is no constant they are IN, whatever their names say.
+            "inignoreset"
+            | "notinignoreset"
+            | "nullinignoreset"
+            | "notnullinignoreset"
+            | "globalinignoreset"
+            | "globalnotinignoreset"
+            | "globalnullinignoreset"
+            | "globalnotnullinignoreset"
+                if call.args.len() == 2
+                    && self.query.env.registry().scalars.get(name).is_some()
+                    && !matches!(call.args[1].kind, ExprKind::Subquery(_))
+                    && self.expr(&call.args[1])?.as_literal().is_none() =>
+            {
+                self.in_operator(&call.args[0], &call.args[1], false)?
+            }
             "in" | "notin" | "globalin" | "globalnotin" | "nullin" | "notnullin" | "globalnullin"
             | "globalnotnullin" => {
                 for arg in &call.args {

@@ -1,5 +1,6 @@
 //! Comparison of rows of one type: NaN after the numbers, NULL last, lists and tuples by element.
 
+use crate::keys::Order;
 use crate::strings::inline_view;
 use crate::{BooleanBuffer, Column, Data, Native, Strings, Vector, bits, each_native};
 use chalet_base::simd_dispatch::dispatch_simd;
@@ -56,11 +57,15 @@ impl Vector {
 }
 
 impl Column {
-    /// A bit for each row that stands before a bound of one row in ascending or descending order, or beside it, or needs a closer
-    /// look: NULLs and NaNs. `None` where all need one.
-    pub fn rows_before(&self, bound: &Vector, descending: bool, or_equal: bool) -> Option<BooleanBuffer> {
-        if bound.validity.is_some() {
-            return None;
+    /// A bit for each row that stands before a bound of one row in an order, or beside it, or needs a closer look: NaNs. `None`
+    /// where all need one.
+    pub fn rows_before(&self, bound: &Vector, order: Order, or_equal: bool) -> Option<BooleanBuffer> {
+        let Order { descending, nulls_first, .. } = order;
+        if bound.is_null(0) {
+            return match self {
+                Column::Flat(vector) => Some(vector.rows_before_null(nulls_first, or_equal)),
+                _ => None,
+            };
         }
         let wanted = |order: Ordering| match order {
             Ordering::Equal => or_equal,
@@ -68,14 +73,14 @@ impl Column {
             Ordering::Greater => descending,
         };
         match self {
-            Column::Flat(vector) => vector.rows_before(bound, &wanted),
+            Column::Flat(vector) => vector.rows_before(bound, nulls_first, &wanted),
             // All or none.
             Column::Const { value, len } => {
-                let is_before = value.rows_before(bound, &wanted)?.value(0);
+                let is_before = value.rows_before(bound, nulls_first, &wanted)?.value(0);
                 Some(if is_before { BooleanBuffer::new_set(*len) } else { BooleanBuffer::new_unset(*len) })
             }
             Column::Dict { codes, values } if values.len() <= codes.len() => {
-                let is_before = values.rows_before(bound, &wanted)?;
+                let is_before = values.rows_before(bound, nulls_first, &wanted)?;
                 let bytes: Vec<u8> = is_before.iter().map(u8::from).collect();
                 Some(bits::of_bytes(codes.iter().map(|&code| bytes[code as usize])))
             }
@@ -85,7 +90,22 @@ impl Column {
 }
 
 impl Vector {
-    fn rows_before(&self, bound: &Vector, wanted: &dyn Fn(Ordering) -> bool) -> Option<BooleanBuffer> {
+    /// The rows before NULL, or beside it.
+    fn rows_before_null(&self, nulls_first: bool, or_equal: bool) -> BooleanBuffer {
+        match (&self.validity, nulls_first, or_equal) {
+            (None, true, _) | (_, true, false) => BooleanBuffer::new_unset(self.len()),
+            (None, false, _) | (_, false, true) => BooleanBuffer::new_set(self.len()),
+            (Some(validity), false, false) => validity.inner().clone(),
+            (Some(validity), true, true) => !validity.inner(),
+        }
+    }
+
+    fn rows_before(
+        &self,
+        bound: &Vector,
+        nulls_first: bool,
+        wanted: &dyn Fn(Ordering) -> bool,
+    ) -> Option<BooleanBuffer> {
         /// One loop for each answer, so that the question is not asked per row.
         fn select<T>(
             values: impl Iterator<Item = T>,
@@ -122,7 +142,8 @@ impl Vector {
         // The values under NULLs say nothing.
         Some(match &self.validity {
             None => rows,
-            Some(validity) => &rows | &!validity.inner(),
+            Some(validity) if nulls_first => &rows | &!validity.inner(),
+            Some(validity) => &rows & validity.inner(),
         })
     }
 }
@@ -146,7 +167,7 @@ mod tests {
     #[test]
     fn rows_before_a_bound_are_all_that_might_be() {
         let before = |column: &Column, bound: &Vector, descending, or_equal| {
-            let rows = column.rows_before(bound, descending, or_equal)?;
+            let rows = column.rows_before(bound, Order::new(descending, false), or_equal)?;
             Some(rows.set_indices().collect::<Vec<_>>())
         };
         let floats = vec![1.0, f64::NAN, 3.0, 2.0, -0.0, f64::INFINITY];
@@ -159,8 +180,27 @@ mod tests {
         assert_eq!(before(&column, &Vector::from(vec![f64::NAN]), true, true), None);
         let validity = NullBuffer::from(vec![false, true, true, true, true, false]);
         let nullable = Column::Flat(Vector::new(Vector::from(floats).data, Some(validity)));
-        assert_eq!(before(&nullable, &two, false, false), Some(vec![0, 1, 4, 5]));
-        assert_eq!(before(&nullable, &two, true, false), Some(vec![0, 1, 2, 5]));
+        assert_eq!(before(&nullable, &two, false, false), Some(vec![1, 4]));
+        assert_eq!(before(&nullable, &two, true, false), Some(vec![1, 2]));
+        let null = Vector::new(two.data.clone(), Some(NullBuffer::from(vec![false])));
+        for (nulls_first, or_equal, rows, of_flat) in [
+            (false, false, vec![1, 2, 3, 4], (0..6).collect()),
+            (false, true, (0..6).collect(), (0..6).collect()),
+            (true, false, vec![], vec![]),
+            (true, true, vec![0, 5], vec![]),
+        ] {
+            let before = |column: &Column, bound: &Vector| {
+                let rows = column.rows_before(bound, Order::new(false, nulls_first), or_equal);
+                rows.unwrap().set_indices().collect::<Vec<_>>()
+            };
+            assert_eq!(before(&nullable, &null), rows);
+            assert_eq!(before(&column, &null), of_flat);
+            let with_nulls = if nulls_first { vec![0, 1, 4, 5] } else { vec![1, 4] };
+            let with_nulls = if or_equal { [with_nulls, vec![3]].concat() } else { with_nulls };
+            let mut found = before(&nullable, &two);
+            found.sort_by_key(|row| (*row == 3, *row));
+            assert_eq!(found, with_nulls);
+        }
     }
 
     #[test]
@@ -173,8 +213,9 @@ mod tests {
         for (number, bound) in texts.iter().enumerate() {
             let one = Vector::from(strings.slice(number, 1));
             for (descending, or_equal) in [(false, false), (false, true), (true, false), (true, true)] {
-                let rows =
-                    Column::Flat(strings.clone().into()).rows_before(&one, descending, or_equal).unwrap();
+                let rows = Column::Flat(strings.clone().into())
+                    .rows_before(&one, Order::new(descending, false), or_equal)
+                    .unwrap();
                 for (row, text) in texts.iter().enumerate() {
                     let order = if descending { bound.cmp(text) } else { text.cmp(bound) };
                     assert_eq!(

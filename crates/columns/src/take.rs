@@ -234,6 +234,15 @@ impl Data {
     }
 }
 
+/// Each value as often as `offsets` say.
+fn repeated<T: Native>(values: &Buf<T>, offsets: &[i64], total: usize) -> Data {
+    let mut out = Vec::with_capacity(total);
+    for (value, ends) in values.iter().zip(offsets.windows(2)) {
+        out.resize(out.len() + (ends[1] - ends[0]) as usize, *value);
+    }
+    T::wrap(out.into())
+}
+
 impl Column {
     /// The rows of the given numbers, in that order. Constants stay constant and dictionaries keep their values.
     pub fn gather(&self, rows: &[u32]) -> Column {
@@ -276,6 +285,12 @@ impl Column {
         let total = (offsets[offsets.len() - 1] - offsets[0]) as usize;
         if let Column::Const { value, .. } = self {
             return Column::Const { value: value.clone(), len: total };
+        }
+        if let Column::Flat(Vector { data, validity: None }) = self {
+            let repeated = each_native!(data, values => Some(repeated(values, offsets, total)), _ => None);
+            if let Some(data) = repeated {
+                return Column::Flat(data.into());
+            }
         }
         let mut rows = Vec::with_capacity(total);
         for (row, window) in offsets.windows(2).enumerate() {

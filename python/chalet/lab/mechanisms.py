@@ -19,11 +19,12 @@ from .verdict import KEEP
 
 ROWS = 2_000_000
 MADE = (
-    "CREATE TABLE t (k UInt64, day Date, user UInt32, url String, page String, v Float64, INDEX i user TYPE bloom_filter "
+    "CREATE TABLE t (k UInt64, day Date, user UInt32, url String, page String, v Float64, shop LowCardinality(String), state LowCardinality(String), INDEX i user TYPE bloom_filter "
     "GRANULARITY 1) ENGINE = MergeTree ORDER BY k",
     "INSERT INTO t SELECT number, toDate('2024-01-01') + number % 366, cityHash64(number) % 1000000, "
     "concat('https://example.com/', hex(cityHash64(number) % 50000)), "
-    "concat('https://example.com/', hex(sipHash64(number)), '/', hex(cityHash64(number))), number * 3 "
+    "concat('https://example.com/', hex(sipHash64(number)), '/', hex(cityHash64(number))), number * 3, "
+    "concat('shop number ', toString(cityHash64(number) % 5)), concat('state ', toString(number % 3)) "
     f"FROM numbers({ROWS})",
     "CREATE TABLE d (user UInt32, name String) ENGINE = MergeTree ORDER BY user",
     "INSERT INTO d SELECT number * 997, toString(number) FROM numbers(1000)",
@@ -180,6 +181,7 @@ MECHANISMS = (
         "top-k-filter",
         "the threshold of a top-k sort as a filter of the scan",
         "SELECT url, v FROM t ORDER BY v DESC, url LIMIT 10",
+        "TopKFilteredRows",
         use_top_k_dynamic_filtering=0,
     ),
     by_settings(
@@ -263,7 +265,7 @@ MECHANISMS = (
         "coded-keys",
         "keys of several dictionaries grouped by their codes",
         "coded-keys",
-        "SELECT a, b, sum(v) FROM (SELECT toLowCardinality(toString(user % 5)) AS a, toLowCardinality(toString(k % 3)) AS b, v FROM t) GROUP BY a, b",
+        "SELECT shop, state, sum(v) FROM t GROUP BY shop, state ORDER BY shop, state",
         "BlocksGroupedByCodes",
     ),
     by_settings(

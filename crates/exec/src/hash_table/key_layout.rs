@@ -1,6 +1,6 @@
 //! How key columns become keys that a table can compare, and keys become columns again.
 
-use super::store::Store;
+use super::store::{Store, valid_of};
 use chalet_base::Result;
 use chalet_base::hash::{combine, hash_bytes, hash_u64};
 use chalet_columns::rows::RowCodec;
@@ -19,6 +19,8 @@ pub struct KeyLayout {
     words: Vec<DataType>,
     codecs: Vec<RowCodec>,
     pub(super) kind: Kind,
+    /// NULLs of the one key are told by their places, so that its words are those of its values.
+    nulls_apart: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +92,22 @@ impl KeyLayout {
             },
         };
         let words = if let Kind::WordText(place) = kind { without(types, place) } else { types.to_vec() };
-        KeyLayout { types: types.to_vec(), words, codecs: types.iter().map(RowCodec::new).collect(), kind }
+        let codecs = types.iter().map(RowCodec::new).collect();
+        KeyLayout { types: types.to_vec(), words, codecs, kind, nulls_apart: false }
+    }
+
+    /// The layout of keys of groups. Those of one Nullable column are as wide as its values: a table of groups knows which of them
+    /// is NULL.
+    pub fn of_groups(types: &[DataType]) -> KeyLayout {
+        let width = match types {
+            [ty] if ty.is_nullable() => ty.physical().width().filter(|&width| width <= 8),
+            _ => None,
+        };
+        let layout = KeyLayout::new(types);
+        match width {
+            Some(width) => KeyLayout { kind: Kind::Words(width), nulls_apart: true, ..layout },
+            None => layout,
+        }
     }
 
     /// The types of the key columns.
@@ -103,10 +120,12 @@ impl KeyLayout {
         matches!(self.kind, Kind::Words(_))
     }
 
-    /// The keys of all rows, where a word holds all of a row's.
+    /// The keys of all rows, where a word holds all of a row's. Those of NULLs apart are any words.
     pub fn words<'a>(&self, columns: &'a [Column], n_rows: usize) -> Option<Cow<'a, [u64]>> {
         let Kind::Words(_) = self.kind else { return None };
-        if let [Column::Flat(Vector { data, validity: None })] = columns {
+        if let [Column::Flat(Vector { data, validity })] = columns
+            && (validity.is_none() || self.nulls_apart)
+        {
             match data {
                 Data::U64(words) => return Some(Cow::Borrowed(words)),
                 // SAFETY: integers of one size.
@@ -114,13 +133,34 @@ impl KeyLayout {
                 _ => {}
             }
         }
-        let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
-        Some(Cow::Owned(pack(&self.words, &flat, n_rows)))
+        Some(Cow::Owned(pack(&self.words, &self.flat(columns), n_rows)))
+    }
+
+    fn flat<'a>(&self, columns: &'a [Column]) -> Vec<Cow<'a, Vector>> {
+        let values = |column: &'a Column| {
+            let flat = column.flat();
+            match self.nulls_apart && flat.validity.is_some() {
+                true => Cow::Owned(Vector::new(flat.data.clone(), None)),
+                false => flat,
+            }
+        };
+        columns.iter().map(values).collect()
+    }
+
+    /// Where NULLs are apart and some row is NULL: 1 for each row that is not.
+    pub fn valid(&self, columns: &[Column]) -> Option<Vec<u8>> {
+        let [column] = columns else { return None };
+        if !self.nulls_apart {
+            return None;
+        }
+        let flat = column.flat();
+        let validity = flat.validity.as_ref().filter(|validity| validity.null_count() > 0)?;
+        Some(bits::to_bytes(validity.inner()))
     }
 
     /// The keys of all rows.
     pub fn keys(&self, columns: &[Column], n_rows: usize) -> BlockKeys {
-        let flat: Vec<Cow<Vector>> = columns.iter().map(Column::flat).collect();
+        let flat = self.flat(columns);
         match self.kind {
             Kind::Words(_) => {
                 let words: Vec<u64> = pack(&self.words, &flat, n_rows);
@@ -174,7 +214,12 @@ impl KeyLayout {
     pub fn columns(&self, store: Store) -> Result<Block> {
         let n_rows = store.len();
         let vectors: Vec<Vector> = match store {
-            Store::Words(words) => self.unpack(&words),
+            Store::Words { words, nulls } if self.nulls_apart => {
+                let valid = valid_of(n_rows, &nulls).into_iter();
+                let validity = Some(NullBuffer::new(bits::of_bytes(valid)));
+                vec![Vector::new(unpack_data(self.types[0].physical(), &words, 0), validity)]
+            }
+            Store::Words { words, .. } => self.unpack(&words),
             Store::DoubleWords(words) => self.unpack(&words),
             Store::Bytes { keys, .. } if self.kind == Kind::Text => vec![self.text(0, keys.finish())],
             Store::WordText { words, keys, .. } => {

@@ -10,7 +10,11 @@ use chalet_columns::{StringBuilder, Strings};
 
 /// The keys of all groups: group `i` has key `i`.
 pub enum Store {
-    Words(Vec<u64>),
+    Words {
+        words: Vec<u64>,
+        /// The numbers of the keys that are NULL, ascending, where the layout has these apart; their words are 0.
+        nulls: Vec<u32>,
+    },
     DoubleWords(Vec<u128>),
     /// Their hashes are kept, because they are dear.
     Bytes {
@@ -33,7 +37,7 @@ impl Store {
     /// Room for so many keys, though not for the bytes of their strings.
     pub fn with_capacity(layout: &KeyLayout, n: usize) -> Store {
         match layout.kind {
-            Kind::Words(_) => Store::Words(Vec::with_capacity(n)),
+            Kind::Words(_) => Store::Words { words: Vec::with_capacity(n), nulls: Vec::new() },
             Kind::DoubleWords => Store::DoubleWords(Vec::with_capacity(n)),
             Kind::WordText(_) => Store::WordText {
                 words: Vec::with_capacity(n),
@@ -49,7 +53,7 @@ impl Store {
     /// The number of keys.
     pub fn len(&self) -> usize {
         match self {
-            Store::Words(words) => words.len(),
+            Store::Words { words, .. } => words.len(),
             Store::DoubleWords(words) => words.len(),
             Store::Bytes { hashes, .. } | Store::WordText { hashes, .. } => hashes.len(),
         }
@@ -58,7 +62,7 @@ impl Store {
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
         match self {
-            Store::Words(words) => words.capacity() * 8,
+            Store::Words { words, nulls } => words.capacity() * 8 + nulls.capacity() * 4,
             Store::DoubleWords(words) => words.capacity() * 16,
             Store::Bytes { keys, hashes } => keys.memory() + hashes.capacity() * 8,
             Store::WordText { words, keys, hashes } => {
@@ -70,7 +74,7 @@ impl Store {
     /// The hashes of all keys.
     pub fn hashes(&self) -> Vec<u64> {
         match self {
-            Store::Words(words) => words.iter().map(|&word| hash_u64(word)).collect(),
+            Store::Words { words, .. } => words.iter().map(|&word| hash_u64(word)).collect(),
             Store::DoubleWords(words) => words.iter().map(|&word| double_hash(word)).collect(),
             Store::Bytes { hashes, .. } | Store::WordText { hashes, .. } => hashes.clone(),
         }
@@ -80,7 +84,11 @@ impl Store {
     pub fn write(&self, out: &mut Vec<u8>) {
         put_len(self.len(), out);
         match self {
-            Store::Words(words) => put_words(words, out),
+            Store::Words { words, nulls } => {
+                put_words(words, out);
+                put_len(nulls.len(), out);
+                nulls.iter().for_each(|null| out.extend_from_slice(&null.to_le_bytes()));
+            }
             Store::DoubleWords(words) => put_double_words(words, out),
             Store::Bytes { keys, hashes } => {
                 put_words(hashes, out);
@@ -99,7 +107,12 @@ impl Store {
         let n = take_len(bytes)?;
         let mut store = Store::new(layout);
         match &mut store {
-            Store::Words(words) => *words = take_words(n, bytes)?,
+            Store::Words { words, nulls } => {
+                *words = take_words(n, bytes)?;
+                let n_nulls = take_len(bytes)?;
+                *nulls =
+                    (0..n_nulls).map(|_| take_array(bytes).map(u32::from_le_bytes)).collect::<Result<_>>()?;
+            }
             Store::DoubleWords(words) => *words = take_double_words(n, bytes)?,
             Store::Bytes { keys, hashes } => {
                 *hashes = take_words(n, bytes)?;
@@ -135,7 +148,15 @@ impl Store {
     /// Appends some keys of another store of the same layout.
     pub fn append_from(&mut self, other: &Store, groups: &[u32]) {
         match (self, other) {
-            (Store::Words(to), Store::Words(from)) => to.extend(groups.iter().map(|&g| from[g as usize])),
+            (Store::Words { words: to, nulls: to_nulls }, Store::Words { words, nulls }) => {
+                if !nulls.is_empty() {
+                    let is_null =
+                        |group: u32| words[group as usize] == 0 && nulls.binary_search(&group).is_ok();
+                    let places = (to.len() as u32..).zip(groups).filter(|&(_, &group)| is_null(group));
+                    to_nulls.extend(places.map(|(place, _)| place));
+                }
+                to.extend(groups.iter().map(|&g| words[g as usize]));
+            }
             (Store::DoubleWords(to), Store::DoubleWords(from)) => {
                 to.extend(groups.iter().map(|&g| from[g as usize]));
             }
@@ -154,6 +175,13 @@ impl Store {
             _ => unreachable!("keys of another form"),
         }
     }
+}
+
+/// By key of a store, 0 for those that are NULL and 1 for all others.
+pub(super) fn valid_of(n_keys: usize, nulls: &[u32]) -> Vec<u8> {
+    let mut valid = vec![1; n_keys];
+    nulls.iter().for_each(|&null| valid[null as usize] = 0);
+    valid
 }
 
 fn put_words(words: &[u64], out: &mut Vec<u8>) {

@@ -4,6 +4,7 @@
 use super::dense::Dense;
 use super::key_layout::{BlockKeys, Kind, Values};
 use super::runs::Runs;
+use super::store::valid_of;
 use super::word_set::WordSet;
 use super::{KeyLayout, Store, empty_slots};
 use chalet_base::Result;
@@ -152,20 +153,73 @@ impl GroupTable {
 
     fn groups_of_rows(&mut self, columns: &[Column], n_rows: usize) -> Vec<u32> {
         self.looked_at += n_rows;
-        match self.layout.words(columns, n_rows) {
-            Some(words) => self.groups_of_words(&words),
-            None => self.insert(&self.layout.keys(columns, n_rows)),
+        let layout = self.layout.clone();
+        let Some(words) = layout.words(columns, n_rows) else {
+            return self.insert(&layout.keys(columns, n_rows));
+        };
+        match layout.valid(columns) {
+            Some(valid) => self.groups_beside_null(&words, &valid, GroupTable::groups_of_words),
+            None => self.groups_of_words(&words),
         }
     }
 
+    /// Gives words to `work` in which those of NULLs are replaced by others that are there. NULL becomes a group when it comes, whose
+    /// number is given.
+    fn beside_null(&mut self, words: &[u64], valid: &[u8], mut work: impl FnMut(&mut Self, &[u64])) -> u32 {
+        let Store::Words { nulls, .. } = &self.store else { unreachable!("keys of another form") };
+        let mut start = 0;
+        if nulls.is_empty() {
+            start = valid.iter().position(|&valid| valid == 0).unwrap_or(words.len());
+            work(self, &words[..start]);
+        }
+        let Store::Words { words: store, nulls } = &mut self.store else {
+            unreachable!("keys of another form")
+        };
+        if nulls.is_empty() {
+            nulls.push(store.len() as u32);
+            store.push(0);
+        }
+        let null = nulls[0];
+        if let Some(row) = valid.iter().position(|&valid| valid != 0) {
+            let other = words[row];
+            let rest = words[start..].iter().zip(&valid[start..]);
+            let replaced: Vec<u64> =
+                rest.map(|(&word, &valid)| if valid != 0 { word } else { other }).collect();
+            work(self, &replaced);
+        }
+        null
+    }
+
+    /// The group of every row, of which those that are not `valid` are NULL; `groups_of` gives those of words.
+    fn groups_beside_null(
+        &mut self,
+        words: &[u64],
+        valid: &[u8],
+        groups_of: impl Fn(&mut Self, &[u64]) -> Vec<u32>,
+    ) -> Vec<u32> {
+        let mut groups = Vec::new();
+        let null = self.beside_null(words, valid, |table, words| {
+            let some = groups_of(table, words);
+            if groups.is_empty() { groups = some } else { groups.extend_from_slice(&some) }
+        });
+        groups.resize(words.len(), null);
+        for (group, &valid) in groups.iter_mut().zip(valid) {
+            *group = if valid != 0 { *group } else { null };
+        }
+        groups
+    }
+
     fn groups_of_words(&mut self, words: &[u64]) -> Vec<u32> {
-        let Store::Words(store) = &mut self.store else { unreachable!("keys of another form") };
+        let Store::Words { words: store, nulls } = &mut self.store else {
+            unreachable!("keys of another form")
+        };
         match &mut self.slots {
             Slots::Direct(direct) => insert_direct(direct, store, words),
             Slots::Hashed(slots) => {
                 let insert = |words: &[u64]| {
                     let hashes: Vec<u64> = words.iter().map(|&word| hash_u64(word)).collect();
-                    insert(slots, store, &hashes, |row| words[row])
+                    let mut store = HeldWords { words: &mut *store, null: nulls.first().copied() };
+                    insert(slots, &mut store, &hashes, |row| words[row])
                 };
                 self.dense.groups(words, insert)
             }
@@ -176,16 +230,28 @@ impl GroupTable {
     /// New keys become new groups in order of appearance.
     pub fn add(&mut self, columns: &[Column], n_rows: usize) {
         self.with_heads(columns, n_rows, |table, columns, n_rows| {
-            match (&mut table.slots, &mut table.store) {
-                (Slots::Unnumbered(set), Store::Words(store)) => {
-                    table.looked_at += n_rows;
-                    set.insert(&table.layout.words(columns, n_rows).unwrap_or_default(), store);
+            if !table.is_unnumbered() {
+                table.groups_of_rows(columns, n_rows);
+                return;
+            }
+            table.looked_at += n_rows;
+            let layout = table.layout.clone();
+            let words = layout.words(columns, n_rows).unwrap_or_default();
+            match layout.valid(columns) {
+                Some(valid) => {
+                    table.beside_null(&words, &valid, GroupTable::add_words);
                 }
-                _ => {
-                    table.groups_of_rows(columns, n_rows);
-                }
+                None => table.add_words(&words),
             }
         });
+    }
+
+    fn add_words(&mut self, words: &[u64]) {
+        if let (Slots::Unnumbered(set), Store::Words { words: store, .. }) =
+            (&mut self.slots, &mut self.store)
+        {
+            set.insert(words, store);
+        }
     }
 
     /// Works on the first rows of runs where there are runs, else on all rows. The runs, where there are some.
@@ -216,8 +282,13 @@ impl GroupTable {
 
     /// Keys of a store of the same layout become new groups where they are new. Strings are copied.
     pub fn add_store(&mut self, keys: &Store) {
-        match (&mut self.slots, &mut self.store, keys) {
-            (Slots::Unnumbered(set), Store::Words(store), Store::Words(words)) => set.insert(words, store),
+        match keys {
+            Store::Words { words, nulls } if self.is_unnumbered() && nulls.is_empty() => {
+                self.add_words(words)
+            }
+            Store::Words { words, nulls } if self.is_unnumbered() => {
+                self.beside_null(words, &valid_of(words.len(), nulls), GroupTable::add_words);
+            }
             _ => {
                 self.insert_store(keys);
             }
@@ -238,9 +309,17 @@ impl GroupTable {
     /// The group of every key of a store of the same layout. Strings are copied, so that those of the groups lie close
     /// together.
     pub fn insert_store(&mut self, keys: &Store) -> Vec<u32> {
+        if let Store::Words { words, nulls } = keys
+            && !nulls.is_empty()
+        {
+            return self.groups_beside_null(words, &valid_of(words.len(), nulls), |table, words| {
+                let hashes: Vec<u64> = words.iter().map(|&word| hash_u64(word)).collect();
+                table.insert_keys(&hashes, Keys::<Strings>::Words(words))
+            });
+        }
         let hashes = &keys.hashes();
         match keys {
-            Store::Words(words) => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
+            Store::Words { words, .. } => self.insert_keys(hashes, Keys::<Strings>::Words(words)),
             Store::DoubleWords(words) => self.insert_keys(hashes, Keys::<Strings>::DoubleWords(words)),
             Store::Bytes { keys, .. } => self.insert_keys(hashes, Keys::Text(keys)),
             Store::WordText { words, keys, .. } => self.insert_keys(hashes, Keys::WordText(words, keys)),
@@ -249,11 +328,12 @@ impl GroupTable {
 
     fn insert_keys<T: StringLookup>(&mut self, new: &[u64], keys: Keys<T>) -> Vec<u32> {
         match (&mut self.slots, &mut self.store, keys) {
-            (Slots::Direct(direct), Store::Words(store), Keys::Words(words)) => {
+            (Slots::Direct(direct), Store::Words { words: store, .. }, Keys::Words(words)) => {
                 insert_direct(direct, store, words)
             }
-            (Slots::Hashed(slots), Store::Words(store), Keys::Words(words)) => {
-                insert(slots, store, new, |row| words[row])
+            (Slots::Hashed(slots), Store::Words { words: store, nulls }, Keys::Words(words)) => {
+                let mut store = HeldWords { words: store, null: nulls.first().copied() };
+                insert(slots, &mut store, new, |row| words[row])
             }
             (Slots::Hashed(slots), Store::DoubleWords(store), Keys::DoubleWords(words)) => {
                 insert(slots, store, new, |row| words[row])
@@ -273,14 +353,22 @@ impl GroupTable {
     /// Every key becomes a group of its own, whether it is there or not. Only [`take`](Self::take) makes the table
     /// usable for looking up again.
     pub fn append(&mut self, columns: &[Column], n_rows: usize) -> std::ops::Range<u32> {
-        let before = self.len() as u32;
+        let before = self.len();
         self.appended += n_rows;
         self.looked_at += n_rows;
         match (&mut self.store, self.layout.words(columns, n_rows)) {
-            (Store::Words(store), Some(words)) => store.extend_from_slice(&words),
+            (Store::Words { words: store, nulls }, Some(words)) => {
+                store.extend_from_slice(&words);
+                for (row, _) in
+                    self.layout.valid(columns).iter().flatten().enumerate().filter(|(_, valid)| **valid == 0)
+                {
+                    store[before + row] = 0;
+                    nulls.push((before + row) as u32);
+                }
+            }
             (store, _) => store.append(&self.layout.keys(columns, n_rows)),
         }
-        before..self.len() as u32
+        before as u32..self.len() as u32
     }
 
     /// As [`append`](Self::append), but neighbours with equal keys become one group. The group of every row.
@@ -297,13 +385,24 @@ impl GroupTable {
 
     /// The group of every row, [`NO_GROUP`] for keys that are not there.
     pub fn find(&self, columns: &[Column], n_rows: usize) -> Vec<u32> {
+        let mut groups = self.find_keys(columns, n_rows);
+        if let (Some(valid), Store::Words { nulls, .. }) = (self.layout.valid(columns), &self.store) {
+            let null = nulls.first().copied().unwrap_or(NO_GROUP);
+            for (group, valid) in groups.iter_mut().zip(valid) {
+                *group = if valid != 0 { *group } else { null };
+            }
+        }
+        groups
+    }
+
+    fn find_keys(&self, columns: &[Column], n_rows: usize) -> Vec<u32> {
         let keys = self.layout.keys(columns, n_rows);
         match (&self.slots, &self.store, &keys.values) {
             // An empty slot holds 0: one below is `NO_GROUP`.
             (Slots::Direct(direct), _, Values::Words(words)) => {
                 words.iter().map(|&word| direct[word as usize].wrapping_sub(1)).collect()
             }
-            (Slots::Hashed(slots), Store::Words(store), Values::Words(words)) => {
+            (Slots::Hashed(slots), Store::Words { words: store, .. }, Values::Words(words)) => {
                 find(slots, store, &keys.hashes, |row| words[row])
             }
             (Slots::Hashed(slots), Store::DoubleWords(store), Values::DoubleWords(words)) => {
@@ -337,7 +436,8 @@ trait Compared {
 trait Held: Compared {
     fn len(&self) -> usize;
     fn push(&mut self, key: Self::Key<'_>, hash: u64);
-    fn hash(&self, group: usize) -> u64;
+    /// None where no slot leads to the group.
+    fn hash(&self, group: usize) -> Option<u64>;
 }
 
 impl Compared for Vec<u64> {
@@ -352,17 +452,31 @@ impl Compared for Vec<u64> {
     }
 }
 
-impl Held for Vec<u64> {
+/// Words that a table holds, one of which may stand for NULL: no slot leads to it.
+struct HeldWords<'a> {
+    words: &'a mut Vec<u64>,
+    null: Option<u32>,
+}
+
+impl Compared for HeldWords<'_> {
+    type Key<'a> = u64;
+    #[inline(always)]
+    fn equals(&self, group: usize, key: u64) -> bool {
+        self.words[group] == key
+    }
+}
+
+impl Held for HeldWords<'_> {
     #[inline(always)]
     fn len(&self) -> usize {
-        Vec::len(self)
+        self.words.len()
     }
     #[inline(always)]
     fn push(&mut self, key: u64, _: u64) {
-        Vec::push(self, key);
+        self.words.push(key);
     }
-    fn hash(&self, group: usize) -> u64 {
-        hash_u64(self[group])
+    fn hash(&self, group: usize) -> Option<u64> {
+        (self.null != Some(group as u32)).then(|| hash_u64(self.words[group]))
     }
 }
 
@@ -387,8 +501,8 @@ impl Held for Vec<u128> {
     fn push(&mut self, key: u128, _: u64) {
         Vec::push(self, key);
     }
-    fn hash(&self, group: usize) -> u64 {
-        super::key_layout::double_hash(self[group])
+    fn hash(&self, group: usize) -> Option<u64> {
+        Some(super::key_layout::double_hash(self[group]))
     }
 }
 
@@ -465,8 +579,8 @@ impl Held for (&mut StringBuilder, &mut Vec<u64>) {
         self.0.push_viewed(key.view, key.bytes);
         self.1.push(hash);
     }
-    fn hash(&self, group: usize) -> u64 {
-        self.1[group]
+    fn hash(&self, group: usize) -> Option<u64> {
+        Some(self.1[group])
     }
 }
 
@@ -489,7 +603,7 @@ impl Held for (&mut Vec<u128>, (&mut StringBuilder, &mut Vec<u64>)) {
         self.0.push(word);
         self.1.push(text, hash);
     }
-    fn hash(&self, group: usize) -> u64 {
+    fn hash(&self, group: usize) -> Option<u64> {
         self.1.hash(group)
     }
 }
@@ -612,7 +726,7 @@ fn grow<S: Held>(slots: &mut Vec<Slot>, store: &S) {
     *slots = empty_slots(slots.len() * 4);
     let mask = slots.len() - 1;
     for group in 0..store.len() {
-        let hash = store.hash(group);
+        let Some(hash) = store.hash(group) else { continue };
         let mut at = hash as usize & mask;
         while slots[at] != 0 {
             at = (at + 1) & mask;
@@ -654,6 +768,9 @@ mod tests {
             &[("Int64", &near)],
             &[("UInt32", &near), ("UInt32", &far)],
             &[("Nullable(Int32)", &nullable)],
+            &[("Nullable(Int64)", &nullable)],
+            &[("Nullable(Int16)", &|i| if i > 2000 { nullable(i) } else { number(i) })],
+            &[("Nullable(Float64)", &|_| Value::Null)],
             &[("Int64", &number), ("Nullable(Int32)", &nullable)],
             &[("String", &text)],
             &[("String", &text), ("Int32", &number)],
@@ -671,24 +788,29 @@ mod tests {
                 .zip(&types)
                 .map(|((_, make), ty)| column(ty, &(0..n).map(make).collect::<Vec<_>>()))
                 .collect();
-            let layout = Arc::new(KeyLayout::new(&types));
-            let mut table = GroupTable::new(layout.clone());
-            let groups = table.groups(&columns, n);
-            assert_eq!(table.groups(&columns, n), groups);
-            assert_eq!(table.find(&columns, n), groups);
-            let mut other = GroupTable::new(layout.clone());
-            let n_groups = table.len() as u32;
-            // As keys that were spilled.
-            let mut bytes = Vec::new();
-            table.into_store().write(&mut bytes);
-            let store = Store::read(&layout, &mut &bytes[..]).unwrap();
-            let renumbered = other.insert_store(&store);
-            assert!(renumbered.iter().copied().eq(0..n_groups));
-            let keys = other.into_columns().unwrap();
-            for (row, &group) in groups.iter().enumerate() {
-                for (column, key) in columns.iter().zip(keys.columns()) {
-                    assert_eq!(column.value(row), key.value(group as usize), "{types:?} row {row}");
-                }
+            for layout in [KeyLayout::new(&types), KeyLayout::of_groups(&types)] {
+                check_keys(&types, &columns, n, &Arc::new(layout));
+            }
+        }
+    }
+
+    fn check_keys(types: &[DataType], columns: &[Column], n: usize, layout: &Arc<KeyLayout>) {
+        let mut table = GroupTable::new(layout.clone());
+        let groups = table.groups(columns, n);
+        assert_eq!(table.groups(columns, n), groups);
+        assert_eq!(table.find(columns, n), groups);
+        let mut other = GroupTable::new(layout.clone());
+        let n_groups = table.len() as u32;
+        // As keys that were spilled.
+        let mut bytes = Vec::new();
+        table.into_store().write(&mut bytes);
+        let store = Store::read(layout, &mut &bytes[..]).unwrap();
+        let renumbered = other.insert_store(&store);
+        assert!(renumbered.iter().copied().eq(0..n_groups));
+        let keys = other.into_columns().unwrap();
+        for (row, &group) in groups.iter().enumerate() {
+            for (column, key) in columns.iter().zip(keys.columns()) {
+                assert_eq!(column.value(row), key.value(group as usize), "{types:?} row {row}");
             }
         }
     }

@@ -84,6 +84,9 @@ const WORD: usize = 8;
 /// How the keys of some rows differ. No key is the beginning of another.
 #[derive(Clone, Debug, Default)]
 pub struct KeySpread {
+    /// Of keys of one byte, which those of NULL are beside texts: the first one, and the bits in which others differ from it. They
+    /// say nothing of what all other keys share.
+    lone: Option<(u8, u8)>,
     /// The beginning of the first key.
     first: Option<[u64; WINDOW / WORD]>,
     /// Bits in which a key differs from the first one.
@@ -96,25 +99,28 @@ pub struct KeySpread {
 impl KeySpread {
     /// Takes more keys in.
     pub fn add(&mut self, keys: &RowKeys) {
-        if keys.is_empty() {
-            return;
-        }
+        let len = |row: usize| keys.offsets[row + 1] - keys.offsets[row];
         let words = |row: usize| {
             let (start, end) = (keys.offsets[row], keys.offsets[row + 1]);
             let n_words = (end - start).min(WINDOW).div_ceil(WORD);
             (0..n_words).map(move |at| word_at(&keys.bytes, start + at * WORD, end))
         };
-        let first = match self.first {
+        let first = match self.first.or_else(|| {
+            let row = (0..keys.len()).find(|&row| len(row) != 1)?;
+            let mut of_first = [0; WINDOW / WORD];
+            words(row).zip(&mut of_first).for_each(|(word, first)| *first = word);
+            self.shortest = usize::MAX;
+            Some(of_first)
+        }) {
             Some(first) => first,
             None => {
-                self.shortest = usize::MAX;
-                let mut of_first = [0; WINDOW / WORD];
-                words(0).zip(&mut of_first).for_each(|(word, first)| *first = word);
-                *self.first.insert(of_first)
+                keys.bytes.iter().for_each(|&byte| self.add_lone(byte, 0));
+                return;
             }
         };
+        self.first = Some(first);
         let mut differing = self.differing;
-        let width = keys.offsets[1] - keys.offsets[0];
+        let width = if keys.is_empty() { 0 } else { len(0) };
         if width >= WORD && keys.offsets.windows(2).all(|ends| ends[1] - ends[0] == width) {
             self.shortest = self.shortest.min(width);
             self.longest = self.longest.max(width);
@@ -126,7 +132,11 @@ impl KeySpread {
             return;
         }
         for row in 0..keys.len() {
-            let len = keys.offsets[row + 1] - keys.offsets[row];
+            let len = len(row);
+            if len == 1 {
+                self.add_lone(keys.bytes[keys.offsets[row]], 0);
+                continue;
+            }
             self.shortest = self.shortest.min(len);
             self.longest = self.longest.max(len);
             for ((word, first), differing) in words(row).zip(&first).zip(&mut differing) {
@@ -136,12 +146,20 @@ impl KeySpread {
         self.differing = differing;
     }
 
+    /// Takes keys of one byte in, which differ from this one in some bits.
+    #[inline(always)]
+    fn add_lone(&mut self, byte: u8, differing: u8) {
+        let (first, others) = self.lone.unwrap_or((byte, 0));
+        self.lone = Some((first, others | differing | (first ^ byte)));
+    }
+
     /// Of those keys that lie between two, with a number of four bytes, at most `most`, behind each; no more exact than what all
     /// keys show and what the two share. None where keys are of several widths or wider than what is looked at.
     pub fn between(&self, first: &[u8], last: &[u8], most: u32) -> Option<KeySpread> {
         let width = self.longest;
         let with_number = width + size_of::<u32>();
-        let is_known = self.first.is_some() && self.shortest == width && with_number <= WINDOW;
+        let is_known =
+            self.first.is_some() && self.lone.is_none() && self.shortest == width && with_number <= WINDOW;
         if !is_known || first.len() != with_number || last.len() != with_number {
             return None;
         }
@@ -157,14 +175,23 @@ impl KeySpread {
         for at in 0..WINDOW / WORD {
             (of_first[at], differing[at]) = (word(first, at), word(&differs, at));
         }
-        Some(KeySpread { first: Some(of_first), differing, shortest: with_number, longest: with_number })
+        Some(KeySpread {
+            lone: None,
+            first: Some(of_first),
+            differing,
+            shortest: with_number,
+            longest: with_number,
+        })
     }
 
     /// Takes the keys of another in.
     pub fn merge(&mut self, other: &KeySpread) {
+        if let Some((byte, differing)) = other.lone {
+            self.add_lone(byte, differing);
+        }
         let (Some(first), Some(others)) = (self.first, other.first) else {
             if self.first.is_none() {
-                self.clone_from(other);
+                *self = KeySpread { lone: self.lone, ..other.clone() };
             }
             return;
         };
@@ -178,8 +205,16 @@ impl KeySpread {
     /// Which bytes of the keys tell rows apart.
     pub fn packing(&self) -> Packing {
         // Behind the end of the shortest key, bytes differ by being there or not.
-        let rest = if self.first.is_some() { self.shortest.min(WINDOW) } else { 0 };
-        let differs = |at: &usize| self.differing[at / WORD].to_be_bytes()[at % WORD] != 0;
+        let rest = match (self.first, self.lone) {
+            (Some(_), _) => self.shortest.min(WINDOW),
+            (None, lone) => usize::from(lone.is_some()),
+        };
+        let first_byte = self.first.map(|first| first[0].to_be_bytes()[0]);
+        let differs_alone = self
+            .lone
+            .is_some_and(|(byte, differing)| differing != 0 || first_byte.is_some_and(|first| first != byte));
+        let differs =
+            |at: &usize| self.differing[at / WORD].to_be_bytes()[at % WORD] != 0 || *at == 0 && differs_alone;
         let positions: Vec<usize> = (0..rest).filter(differs).collect();
         let len = positions.len() + self.longest.saturating_sub(rest);
         let mut packing = Packing { positions, rest, len, words: Default::default() };
@@ -550,6 +585,10 @@ mod tests {
             text
         };
         check(&(0..4000).map(text).collect::<Vec<_>>());
+        let or_null = |i: u64| if noise(i) % 4 == 0 { vec![2] } else { [vec![0], text(i)].concat() };
+        check(&(0..4000).map(or_null).collect::<Vec<_>>());
+        check(&(0..4000).map(|i| if i < 2500 { vec![2] } else { or_null(i) }).collect::<Vec<_>>());
+        check(&(0..300).map(|i| vec![(noise(i) % 3) as u8]).collect::<Vec<_>>());
         check(&[
             b"b\0\0".to_vec(),
             b"\0\0".to_vec(),

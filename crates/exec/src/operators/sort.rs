@@ -15,7 +15,7 @@ use crate::spill::merge_scan::MergeScan;
 use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged, numbers_column};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::{Result, ensure, err};
-use chalet_columns::keys::{Order, RowKeys, sort_keys};
+use chalet_columns::keys::{Order, RowKeys, has_nine_bytes, whole_sort_keys};
 use chalet_columns::{Block, Column, StringBuilder, Vector, bits};
 use chalet_memory::Reservation;
 use chalet_storage::Scan;
@@ -82,6 +82,7 @@ impl Sink for Sort {
             limit: self.limit.and_then(|limit| usize::try_from(limit).ok()),
             max_rows: ctx.settings.max_rows_to_sort,
             rows: SortBuffer::default(),
+            are_as_on_disk: true,
             threshold: None,
             memory: Reservation::new(ctx.control.memory.clone()),
             n_group: self.n_group,
@@ -98,7 +99,7 @@ impl Sink for Sort {
         let range = usize::try_from(self.offset).unwrap_or(usize::MAX)..limit;
         match held(workers, range.clone(), ctx)? {
             Held::InMemory(rows) => {
-                let buckets = Buckets::new(rows, &range, &self.unread, ctx)?;
+                let buckets = Buckets::new(*rows, &range, &self.unread, ctx)?;
                 Ok(sorted_scan::open(buckets, range, ctx))
             }
             Held::OnDisk(scan) => Ok(scan),
@@ -108,7 +109,7 @@ impl Sink for Sort {
 
 /// The rows that workers of a sort have taken.
 pub(super) enum Held {
-    InMemory(HeldRows),
+    InMemory(Box<HeldRows>),
     /// The runs that were written, as a table of rows in order.
     OnDisk(Arc<MergeScan>),
 }
@@ -152,7 +153,7 @@ pub(super) fn held(
         rows.memory.push(worker.memory);
     }
     rows.buffer.number_blocks();
-    Ok(Held::InMemory(rows))
+    Ok(Held::InMemory(Box::new(rows)))
 }
 
 struct Worker {
@@ -163,6 +164,8 @@ struct Worker {
     limit: Option<usize>,
     max_rows: u64,
     rows: SortBuffer,
+    /// Are the keys of rows the beginnings of those of the same rows on disk, where both are made of columns?
+    are_as_on_disk: bool,
     /// With a limit: the last row that still counts.
     threshold: Option<LastRow>,
     memory: Reservation,
@@ -223,7 +226,7 @@ impl Worker {
         if let Some(threshold) = &self.threshold {
             // With one key, equal rows come too late: the rows of a worker come in order.
             let or_equal = columns.len() > 1;
-            let before = columns[0].rows_before(&threshold.first, self.orders[0].descending, or_equal);
+            let before = columns[0].rows_before(&threshold.first, self.orders[0], or_equal);
             if let Some(rows) = before {
                 let n_before = rows.count_set_bits();
                 if n_before == 0 {
@@ -237,7 +240,8 @@ impl Worker {
             }
         }
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
-        let mut keys = sort_keys(&ordered, block.n_rows());
+        self.are_as_on_disk = !matches!(ordered[..], [(column, order)] if has_nine_bytes(column, order));
+        let mut keys = whole_sort_keys(&ordered, block.n_rows());
         if let Some(LastRow { key, .. }) = &self.threshold {
             let kept: Vec<u32> =
                 (0..block.n_rows() as u32).filter(|&row| keys.get(row as usize) <= &key[..]).collect();
@@ -293,7 +297,7 @@ impl Worker {
         rows.number_blocks();
         let numbers = number_positions(&rows, &mut self.positions)?;
         let at_once = runs.sizes().rows(rows.memory(), rows.n_rows());
-        runs.begin(columns.is_some().then(|| rows.spread().clone()));
+        runs.begin((columns.is_some() && self.are_as_on_disk).then(|| rows.spread().clone()));
         let mut write = |buckets: &Buckets, some: &[Entry]| {
             let mut out = buckets.gather(some).into_columns();
             if columns.is_none() {

@@ -2,34 +2,36 @@
 //! Rows that sort behind it need not be read.
 
 use chalet_base::Result;
+use chalet_base::events::{self, Event};
+use chalet_columns::keys::Order;
 use chalet_columns::{Block, BooleanBuffer, Column, Vector};
 use std::sync::{PoisonError, RwLock};
 
 /// The threshold, which only ever gets tighter; shared by the workers of a sort and those of the scan.
 pub struct TopKThreshold {
-    descending: bool,
+    order: Order,
     /// One row; none while there are fewer rows than wanted.
     last: RwLock<Option<Vector>>,
 }
 
 impl TopKThreshold {
     /// No threshold yet: all rows may still be among the first.
-    pub fn new(descending: bool) -> TopKThreshold {
-        TopKThreshold { descending, last: RwLock::new(None) }
+    pub fn new(order: Order) -> TopKThreshold {
+        TopKThreshold { order, last: RwLock::new(None) }
     }
 
     /// At least k rows sort no later than one with this first key (of one row): replaces a looser threshold.
     pub fn tighten(&self, first_key: &Vector) {
         let key = Column::Flat(first_key.clone());
-        // Behind NULL and NaN nothing can be left out.
-        if key.rows_before(first_key, self.descending, true).is_none() {
+        // Behind NaN nothing can be left out.
+        if key.rows_before(first_key, self.order, true).is_none() {
             return;
         }
         let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
         let is_tighter = match &*last {
             None => true,
             Some(last) => {
-                let rows = key.rows_before(last, self.descending, false);
+                let rows = key.rows_before(last, self.order, false);
                 rows.is_some_and(|rows| rows.count_set_bits() > 0)
             }
         };
@@ -42,8 +44,10 @@ impl TopKThreshold {
     pub fn may_count(&self, keys: &Block) -> Result<BooleanBuffer> {
         let n = keys.n_rows();
         let last = self.last.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let rows = last.and_then(|last| keys.column(0).rows_before(&last, self.descending, true));
-        Ok(rows.unwrap_or_else(|| BooleanBuffer::new_set(n)))
+        let rows = last.and_then(|last| keys.column(0).rows_before(&last, self.order, true));
+        let Some(rows) = rows else { return Ok(BooleanBuffer::new_set(n)) };
+        events::add(Event::TopKFilteredRows, (n - rows.count_set_bits()) as u64);
+        Ok(rows)
     }
 }
 
@@ -53,7 +57,7 @@ mod tests {
 
     #[test]
     fn it_only_gets_tighter() {
-        let threshold = TopKThreshold::new(true);
+        let threshold = TopKThreshold::new(Order::new(true, false));
         let keys = Block::new(vec![Vector::from(vec![1u32, 5, 7, 9]).into()], 4);
         let counting = || threshold.may_count(&keys).unwrap().set_indices().collect::<Vec<_>>();
         assert_eq!(counting(), [0, 1, 2, 3]);

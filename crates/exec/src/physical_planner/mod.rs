@@ -244,7 +244,7 @@ impl PhysicalPlanner<'_> {
             Plan::LimitBy(node) => {
                 let columns = self.program(&node.columns.iter().collect::<Vec<_>>(), &node.input)?;
                 let types: Vec<DataType> = node.columns.iter().map(|column| column.ty().clone()).collect();
-                let layout = Arc::new(KeyLayout::new(&types));
+                let layout = Arc::new(KeyLayout::of_groups(&types));
                 if node.from_end.any() {
                     let (limit, offset, from_end) = (node.limit, node.offset, node.from_end);
                     let operator =

@@ -178,7 +178,7 @@ impl PhysicalPlanner<'_> {
                 _ => return None,
             };
         }
-        let threshold = Arc::new(TopKThreshold::new(key.order.descending));
+        let threshold = Arc::new(TopKThreshold::new(key.order));
         *self.top_k_threshold.borrow_mut() = Some((id, threshold.clone()));
         Some(threshold)
     }

@@ -6,7 +6,7 @@ mod strings;
 
 use chalet_base::hash::HashSet;
 use chalet_columns::keys::group_keys;
-use chalet_columns::{Block, Column, Data, Vector};
+use chalet_columns::{Block, Column, Data, Vector, bits};
 use integers::IntegerSet;
 use strings::StringSet;
 
@@ -95,9 +95,12 @@ impl RowSet {
                 strings => Some(self.strings.find(strings)),
                 _ => None);
             if let Some(mut found) = found {
-                if let Some(validity) = &flat.validity {
+                if let Some(validity) = flat.validity.as_ref().filter(|validity| validity.null_count() > 0) {
                     let null = u8::from(self.holds_null);
-                    (!validity.inner()).set_indices().for_each(|row| found[row] = null);
+                    // A choice without a branch: which rows are NULL cannot be guessed.
+                    for (found, valid) in found.iter_mut().zip(bits::to_bytes(validity.inner())) {
+                        *found = if valid != 0 { *found } else { null };
+                    }
                 }
                 return found;
             }

@@ -49,7 +49,7 @@ fn floats(call: &Call, index: usize) -> Result<Vec<f64>> {
 }
 
 /// A column of tuples of floats.
-fn tuples<const N: usize>(n_rows: usize, row: impl Fn(usize) -> [f64; N]) -> Column {
+fn tuples<const N: usize>(n_rows: usize, mut row: impl FnMut(usize) -> [f64; N]) -> Column {
     let mut fields: [Vec<f64>; N] = std::array::from_fn(|_| Vec::with_capacity(n_rows));
     for index in 0..n_rows {
         fields.iter_mut().zip(row(index)).for_each(|(field, x)| field.push(x));
@@ -124,7 +124,14 @@ fn bind_proportions(name: &'static str, args: &[Argument], _: &Context) -> Resul
 
 struct Pooled(bool);
 
-fn proportions(successes: [f64; 2], trials: [f64; 2], level: f64, pooled: bool) -> [f64; 4] {
+/// The test of a row; `bound` gives the quantile of its level.
+fn proportions(
+    successes: [f64; 2],
+    trials: [f64; 2],
+    level: f64,
+    pooled: bool,
+    bound: impl FnOnce(f64) -> f64,
+) -> [f64; 4] {
     let p = [successes[0] / trials[0], successes[1] / trials[1]];
     let is_share = |p: f64| p > 0.0 && p <= 1.0;
     if trials.contains(&0.0) || !p.iter().all(|p| is_share(*p)) || !(0.0..=1.0).contains(&level) {
@@ -139,7 +146,7 @@ fn proportions(successes: [f64; 2], trials: [f64; 2], level: f64, pooled: bool) 
         own
     };
     let z = difference / error;
-    let margin = quantile(1.0 - (1.0 - level) / 2.0) * own;
+    let margin = bound(level) * own;
     [z, 2.0 * below(-z.abs()), difference - margin, difference + margin]
 }
 
@@ -205,7 +212,16 @@ static FUNCTIONS: [Plain; 3] = [
             let Pooled(pooled) = *call.state()?;
             let (a, b) = ([floats(call, 0)?, floats(call, 1)?], [floats(call, 2)?, floats(call, 3)?]);
             let levels = floats(call, 4)?;
-            let row = |i: usize| proportions([a[0][i], a[1][i]], [b[0][i], b[1][i]], levels[i], pooled);
+            // Mostly all rows have one level.
+            let mut known = (f64::NAN, f64::NAN);
+            let mut bound = |level: f64| {
+                if known.0 != level {
+                    known = (level, quantile(1.0 - (1.0 - level) / 2.0));
+                }
+                known.1
+            };
+            let row =
+                |i: usize| proportions([a[0][i], a[1][i]], [b[0][i], b[1][i]], levels[i], pooled, &mut bound);
             Ok(tuples(call.n_rows, row))
         },
     },

@@ -1,4 +1,5 @@
-//! `inIgnoreSet` and its like: what IN is where only its type matters. Always false.
+//! `inIgnoreSet` and its like: what IN is where only its type matters. False beside a constant; beside anything else the binder makes
+//! them IN.
 
 use crate::plain::Plain;
 use chalet_base::{Result, ensure};

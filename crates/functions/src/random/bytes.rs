@@ -1,6 +1,6 @@
 //! `randomString` and its kin, `generateUUIDv4`, `generateUUIDv7`, `fuzzBits`: random bytes.
 
-use super::generator::{Generator, Source};
+use super::generator::{Generator, Pool, Source};
 use crate::lanes::{Operand, unary};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, StringBuilder, Vector};
@@ -252,6 +252,7 @@ fn strings(function: &RandomBytes, call: &Call, g: &mut Generator) -> Result<Vec
             .collect(),
         false => unary::<i64, i64>(Operand::of(call, 0), call.n_rows, |x| x)?,
     };
+    let mut pool = Pool::new();
     for length in lengths {
         ensure!(
             (0..=LONGEST as i64).contains(&length),
@@ -261,7 +262,7 @@ fn strings(function: &RandomBytes, call: &Call, g: &mut Generator) -> Result<Vec
         );
         let length = length as usize;
         out.push_with(|bytes| match function.kind {
-            Kind::Printable => bytes.extend((0..length).map(|_| b' ' + g.below(95) as u8)),
+            Kind::Printable => printable(length, bytes, &mut pool, g),
             Kind::Utf8 => {
                 for _ in 0..length {
                     // Any code point but the surrogates.
@@ -273,6 +274,7 @@ fn strings(function: &RandomBytes, call: &Call, g: &mut Generator) -> Result<Vec
                     bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
                 }
             }
+            _ if length <= Pool::MOST => bytes.extend_from_slice(pool.take(length, g)),
             _ => {
                 let start = bytes.len();
                 bytes.resize(start + length, 0);
@@ -281,4 +283,17 @@ fn strings(function: &RandomBytes, call: &Call, g: &mut Generator) -> Result<Vec
         });
     }
     Ok(out.finish().into())
+}
+
+/// Appends characters from the blank to the tilde. Each takes 16 random bits, so that none is more frequent than others by more than
+/// one in 689.
+fn printable(length: usize, bytes: &mut Vec<u8>, pool: &mut Pool, g: &mut Generator) {
+    let character = |bits: &[u8; 2]| b' ' + ((u32::from(u16::from_le_bytes(*bits)) * 95) >> 16) as u8;
+    let mut left = length;
+    while left > 0 {
+        let n = left.min(Pool::MOST / 2);
+        let random = pool.take(2 * n, g).as_chunks::<2>().0;
+        bytes.extend(random.iter().map(character));
+        left -= n;
+    }
 }

@@ -1,5 +1,6 @@
 //! A small fast generator of random numbers, seeded apart for each call and each block. Not cryptographic.
 
+use chalet_base::simd_dispatch::dispatch_simd;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -64,11 +65,71 @@ impl Generator {
     }
 
     pub fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            let word = self.next().to_le_bytes();
-            chunk.copy_from_slice(&word[..chunk.len()]);
-        }
+        let bytes = if bytes.len() >= LEAST_FOR_LANES { self.fill_by_lanes(bytes) } else { bytes };
+        let (words, rest) = bytes.as_chunks_mut::<8>();
+        words.iter_mut().for_each(|word| *word = self.next().to_le_bytes());
+        let word = self.next().to_le_bytes();
+        rest.iter_mut().zip(word).for_each(|(byte, random)| *byte = random);
     }
+
+    /// Fills the beginning by several generators side by side, one in each lane of vectors. The rest is given back.
+    fn fill_by_lanes<'a>(&mut self, bytes: &'a mut [u8]) -> &'a mut [u8] {
+        let mut state = [[0u64; LANES]; 4];
+        for lane in 0..LANES {
+            let own = Generator::seeded(self.next());
+            state.iter_mut().zip(own.state).for_each(|(of_lanes, word)| of_lanes[lane] = word);
+        }
+        let (chunks, rest) = bytes.as_chunks_mut::<{ LANES * 8 }>();
+        dispatch_simd(|| {
+            let [mut a, mut b, mut c, mut d] = state;
+            for chunk in chunks {
+                for (lane, word) in chunk.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+                    // As `next`.
+                    let (w, x, y, z) = (a[lane], b[lane], c[lane], d[lane]);
+                    *word = w.wrapping_add(z).rotate_left(23).wrapping_add(w).to_le_bytes();
+                    let (y, z) = (y ^ w, z ^ x);
+                    (a[lane], b[lane], c[lane], d[lane]) = (w ^ z, x ^ y, y ^ (x << 17), z.rotate_left(45));
+                }
+            }
+        });
+        rest
+    }
+}
+
+/// Generators that run side by side.
+const LANES: usize = 8;
+
+/// Fewer bytes are not worth seeding so many.
+const LEAST_FOR_LANES: usize = 1 << 10;
+
+/// Random bytes made ahead, many at once: strings are mostly short.
+pub struct Pool {
+    bytes: Vec<u8>,
+    used: usize,
+}
+
+/// Bytes that are made at once.
+const POOL: usize = 1 << 13;
+
+impl Pool {
+    pub fn new() -> Pool {
+        Pool { bytes: Vec::new(), used: 0 }
+    }
+
+    /// So many bytes that nobody else gets, at most [`Pool::MOST`].
+    #[inline]
+    pub fn take(&mut self, n: usize, generator: &mut Generator) -> &[u8] {
+        if self.bytes.len() - self.used < n {
+            self.bytes.resize(POOL, 0);
+            generator.fill(&mut self.bytes);
+            self.used = 0;
+        }
+        let start = self.used;
+        self.used += n;
+        &self.bytes[start..start + n]
+    }
+
+    pub const MOST: usize = POOL / 8;
 }
 
 /// Where the generators of one call come from.
@@ -85,5 +146,43 @@ impl Source {
 
     pub fn generator(&self) -> Generator {
         Generator::seeded(self.next.fetch_add(0x632b_e59b_d9b4_e019, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes from one generator or from several side by side: about as many of each, and no two words are equal.
+    #[test]
+    fn random_bytes_are_spread() {
+        for size in [997, 100_003] {
+            let mut bytes = vec![0; size];
+            Generator::seeded(7).fill(&mut bytes);
+            let mut words: Vec<[u8; 8]> = bytes.as_chunks::<8>().0.to_vec();
+            words.sort_unstable();
+            words.dedup();
+            assert_eq!(words.len(), size / 8);
+            let ones: u32 = bytes.iter().map(|byte| byte.count_ones()).sum();
+            let share = f64::from(ones) / (8.0 * size as f64);
+            assert!((0.48..0.52).contains(&share), "{share}");
+        }
+        // Each lane is the generator that it was seeded as.
+        let mut lanes = Generator::seeded(9);
+        let mut bytes = vec![0; 2 * LANES * 8];
+        lanes.fill_by_lanes(&mut bytes);
+        let mut first = Generator::seeded(Generator::seeded(9).next());
+        let words = bytes.as_chunks::<8>().0;
+        assert_eq!((words[0], words[LANES]), (first.next().to_le_bytes(), first.next().to_le_bytes()));
+    }
+
+    #[test]
+    fn nobody_gets_the_same_bytes_of_a_pool() {
+        let (mut pool, mut generator) = (Pool::new(), Generator::seeded(3));
+        let mut all: Vec<[u8; 16]> =
+            (0..5000).map(|_| pool.take(16, &mut generator).try_into().unwrap()).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 5000);
     }
 }

@@ -25,11 +25,13 @@ struct Kind {
 fn hashes(text: &[u8], kind: Kind, chars: &mut Vec<u32>, out: &mut Vec<u16>) {
     out.clear();
     if !kind.utf8 {
-        let byte = |b: u8| if kind.any_case { b.to_ascii_lowercase() } else { b };
-        out.extend(text.windows(4).map(|run| {
-            let run = [byte(run[0]), byte(run[1]), byte(run[2]), byte(run[3])];
-            crc32c_of_word(u32::MAX, u32::from_le_bytes(run).into()) as u16
-        }));
+        let hash = |run: u32| crc32c_of_word(u32::MAX, run.into()) as u16;
+        let runs = text.windows(4).map(|run| u32::from_le_bytes([run[0], run[1], run[2], run[3]]));
+        if kind.any_case {
+            out.extend(runs.map(lower).map(hash))
+        } else {
+            out.extend(runs.map(hash))
+        }
         return;
     }
     chars.clear();
@@ -44,6 +46,17 @@ fn hashes(text: &[u8], kind: Kind, chars: &mut Vec<u32>, out: &mut Vec<u16>) {
             .windows(3)
             .map(|run| crc32c_of_word(run[2], u64::from(run[0]) << 32 | u64::from(run[1])) as u16),
     );
+}
+
+/// Four bytes with capital letters of ASCII as small ones, all at once: a byte below 128 carries into its highest bit where what is
+/// added and it reach 128.
+fn lower(bytes: u32) -> u32 {
+    const ONES: u32 = 0x0101_0101;
+    let low = bytes & (0x7f * ONES);
+    let from_a = low + (0x80 - u32::from(b'A')) * ONES;
+    let behind_z = low + (0x7f - u32::from(b'Z')) * ONES;
+    let is_capital = from_a & !behind_z & !bytes & (0x80 * ONES);
+    bytes | is_capital >> 2
 }
 
 /// The bytes of each character as a number.
@@ -163,5 +176,19 @@ static FUNCTIONS: &[Plain] = ngrams! {
 pub fn register(registry: &mut Registry) {
     for function in FUNCTIONS {
         registry.add_scalar(function);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower;
+
+    #[test]
+    fn four_bytes_are_made_lower_at_once() {
+        for byte in 0..=255u8 {
+            let bytes = [byte, b'Z', 255 - byte, b'@'];
+            let expected = bytes.map(|byte| byte.to_ascii_lowercase());
+            assert_eq!(lower(u32::from_le_bytes(bytes)).to_le_bytes(), expected, "{bytes:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use crate::hash_table::NO_GROUP;
 use chalet_base::events::{self, Event};
 use chalet_base::switches::{self, Switch};
-use chalet_columns::{Column, Data, Vector};
+use chalet_columns::{Column, Data, Native, Vector, each_native};
 
 /// The groups of combinations of values.
 pub(super) struct CodedKeys {
@@ -26,6 +26,19 @@ fn dictionary(key: &Column) -> Option<&Vector> {
         Column::Dict { values, .. } | Column::Const { value: values, .. } => Some(values),
         Column::Flat(_) => None,
     }
+}
+
+/// Are they the same values at the same place?
+fn is_same(known: &Data, given: &Data) -> bool {
+    fn lie_there<T: Native>(known: &[T], given: &Data) -> bool {
+        T::unwrap(given).is_some_and(|given| std::ptr::eq(known, &given[..]))
+    }
+    each_native!(known, values => lie_there(values, given),
+        Data::Str(known) => match given {
+            Data::Str(given) => std::ptr::eq(&known.views()[..], &given.views()[..]),
+            _ => false,
+        },
+        _ => false)
 }
 
 impl CodedKeys {
@@ -51,14 +64,13 @@ impl CodedKeys {
 
     /// Do these keys have the same dictionaries?
     pub fn are_of(&self, keys: &[Column]) -> bool {
-        let is_same =
-            |(known, key): (&Vector, &Column)| match (&known.data, dictionary(key).map(|key| &key.data)) {
-                (Data::Str(a), Some(Data::Str(b))) => {
-                    std::ptr::eq(a.views().as_ptr(), b.views().as_ptr()) && a.len() == b.len()
-                }
-                _ => false,
-            };
-        self.dictionaries.len() == keys.len() && self.dictionaries.iter().zip(keys).all(is_same)
+        self.dictionaries.len() == keys.len()
+            && self.dictionaries.iter().zip(keys).all(|(known, key)| {
+                let given = dictionary(key);
+                given.is_some_and(|given| {
+                    known.validity == given.validity && is_same(&known.data, &given.data)
+                })
+            })
     }
 
     /// The group of every row. The first rows of combinations that have not come before are looked up.

@@ -151,7 +151,7 @@ impl Aggregate {
             types.push(DataType::UInt64);
         }
         let shape = Shape {
-            layout: Arc::new(KeyLayout::new(&types)),
+            layout: Arc::new(KeyLayout::of_groups(&types)),
             calls: spec.calls.into(),
             n_keys: spec.key_types.len(),
             puts_set_number: spec.puts_set_number,

@@ -50,7 +50,7 @@ impl PartialAggregate {
         ctx: &ExecContext,
     ) -> PartialAggregate {
         let shape = Shape {
-            layout: Arc::new(KeyLayout::new(key_types)),
+            layout: Arc::new(KeyLayout::of_groups(key_types)),
             calls: calls.into(),
             n_keys: key_types.len(),
             puts_set_number: false,

@@ -190,7 +190,7 @@ impl Partitions {
         let (keys, mut held) = groups.take();
         self.n_groups += keys.len();
         match &keys {
-            Store::Words(words) if self.calls.is_empty() => self.deal_words(words),
+            Store::Words { words, nulls } if self.calls.is_empty() => self.deal_words(words, nulls),
             _ => self.deal(&keys, &mut held)?,
         }
         if self.n_groups > self.merge_at {
@@ -229,28 +229,40 @@ impl Partitions {
     }
 
     /// As [`deal`](Self::deal), of words and nothing else: each goes to its place as it comes.
-    fn deal_words(&mut self, words: &[u64]) {
-        let open = |parts: &mut Vec<Part>| match parts.pop_if(|part| part.keys.len() < PART_GROUPS) {
-            Some(Part { keys: Store::Words(words), .. }) => words,
-            Some(_) => unreachable!("keys of another form"),
-            None => Vec::new(),
+    fn deal_words(&mut self, words: &[u64], nulls: &[u32]) {
+        let is_open = |part: &mut Part| match &part.keys {
+            Store::Words { words, nulls } => words.len() < PART_GROUPS && nulls.is_empty(),
+            _ => unreachable!("keys of another form"),
         };
+        let open = |parts: &mut Vec<Part>| match parts.pop_if(is_open) {
+            Some(Part { keys: Store::Words { words, .. }, .. }) => words,
+            _ => Vec::new(),
+        };
+        let of_words = |words| Part::of_states(Store::Words { words, nulls: Vec::new() }, Vec::new());
         let mut open: Vec<Vec<u64>> = self.with_states.iter_mut().map(open).collect();
-        for &word in words {
+        let mut nulls = nulls.iter().peekable();
+        for (key, &word) in (0..).zip(words) {
             let partition = partition_of(hash_u64(word));
+            // NULL, which comes once mostly, has a part of its own.
+            if nulls.next_if_eq(&&key).is_some() {
+                let null = Part::of_states(Store::Words { words: vec![0], nulls: vec![0] }, Vec::new());
+                self.full += null.memory();
+                self.with_states[partition].push(null);
+                continue;
+            }
             let open = &mut open[partition];
             if open.len() == open.capacity() {
                 let full = std::mem::replace(open, Vec::with_capacity(PART_GROUPS));
                 let parts = &mut self.with_states[partition];
                 if !full.is_empty() {
-                    parts.push(Part::of_states(Store::Words(full), Vec::new()));
+                    parts.push(of_words(full));
                 }
                 self.full += parts.last().map_or(0, Part::memory);
             }
             open.push(word);
         }
         for (parts, open) in self.with_states.iter_mut().zip(open).filter(|(_, open)| !open.is_empty()) {
-            parts.push(Part::of_states(Store::Words(open), Vec::new()));
+            parts.push(of_words(open));
         }
     }
 

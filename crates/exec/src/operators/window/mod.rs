@@ -109,7 +109,7 @@ impl Sink for Window {
                 let bits = self.partition_bits(&rows.buffer.packing()).filter(|_| has_room);
                 let unread = self.unread_of_sorted(bits.is_some());
                 events::add(Event::UnreadColumnsLeftOut, unread.len() as u64);
-                let buckets = Buckets::new(rows, &(0..usize::MAX), &unread, ctx)?;
+                let buckets = Buckets::new(*rows, &(0..usize::MAX), &unread, ctx)?;
                 partition_tasks::open(self.clone(), buckets, bits, ctx)
             }
             Held::OnDisk(sorted) => {
