@@ -73,3 +73,38 @@ def test_other_orders():
     found, without = asked(OTHERS, 2), asked(OTHERS, 2, "-ordered-inputs")
     for sql, (answer, counted), (other, _) in zip(OTHERS, found, without, strict=True):
         assert (answer, counted) == (other, 0), sql
+
+
+LATEST = """
+import json, sys, chalet
+with chalet.connect() as db:
+    db.query("SET max_threads = 2")
+    db.query("CREATE TABLE t (k UInt64, s String, n Nullable(Int64), f Float64, c UInt64) ENGINE = Memory")
+    db.query("INSERT INTO t SELECT number, leftPad(toString(number), 9, '0'), if(number % 7 = 0, NULL, number), if(number % 11 = 0, nan, number / 7), intDiv(number, 40) FROM numbers(300000)")
+    asked = "SELECT sum(value) FROM system.events WHERE event = 'SampledTopKThresholds'"
+    found = []
+    for sql in json.load(sys.stdin):
+        before = int(str(db.query(asked, "TSV")))
+        found.append((str(db.query(sql, "TSV")), int(str(db.query(asked, "TSV"))) - before))
+    print(json.dumps(found))
+"""
+
+
+def test_the_latest_of_rows_that_come_by_time():
+    """Some rows of a block tell which others do not count; equal keys keep the order of the rows, and NULL and NaN their place."""
+    keys = ["k DESC", "k", "s DESC", "n DESC", "n DESC NULLS FIRST", "f DESC", "c DESC", "c DESC, k", "c DESC, s DESC", "cityHash64(k)", "-k"]
+    limits = [1, 10, 64]
+    statements = [f"SELECT k, s FROM t ORDER BY {key} LIMIT {limit}" for key in keys for limit in limits]
+    # What the whole order begins with, which is made without a limit.
+    whole = [f"SELECT arraySlice(groupArray((k, s)), 1, {limit}) FROM (SELECT k, s FROM t ORDER BY {key})" for key in keys for limit in limits]
+    limited = [f"SELECT groupArray((k, s)) FROM ({sql})" for sql in statements]
+    done = subprocess.run(
+        [sys.executable, "-c", LATEST], input=json.dumps(limited + whole), capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for sql, (answer, _), (expected, unlimited) in zip(limited, found, found[len(limited):], strict=False):
+        assert answer == expected, sql
+        assert unlimited == 0, sql
+    counted = {key: found[at * len(limits)][1] for at, key in enumerate(keys)}
+    assert counted["k DESC"] > 0 and counted["s DESC"] > 0 and counted["c DESC, k"] > 0, counted

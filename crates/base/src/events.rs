@@ -108,6 +108,7 @@ events! {
     SampledFilters: "Conditions on joined tables that were tried on a sample of the rows, for the order of joins",
     ParallelJoinBuilds: "Right sides of joins that all workers indexed",
     BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",
+    SampledTopKThresholds: "Blocks of sorts with a limit of which some rows told which others do not count",
     SortsOfOrderedRows: "Sorts whose rows came in the order that was asked for",
     ClusteredBlocks: "Blocks of sorts whose rows of one bucket were brought together before they were gathered",
     EntryBounds: "Parts of windows whose partitions and peers were told by sorted entries, without the columns of their keys",

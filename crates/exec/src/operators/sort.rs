@@ -14,6 +14,7 @@ use crate::pipeline::{Flow, Position, Sink, SinkWorker, concrete};
 use crate::spill::merge_scan::MergeScan;
 use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged, numbers_column};
 use crate::spill::{Purpose, Threshold};
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::keys::{Order, RowKeys, has_nine_bytes, whole_sort_keys};
 use chalet_columns::{Block, Column, StringBuilder, Vector, bits};
@@ -226,18 +227,16 @@ impl Worker {
         if let Some(threshold) = &self.threshold {
             // With one key, equal rows come too late: the rows of a worker come in order.
             let or_equal = columns.len() > 1;
-            let before = columns[0].rows_before(&threshold.first, self.orders[0], or_equal);
-            if let Some(rows) = before {
-                let n_before = rows.count_set_bits();
-                if n_before == 0 {
-                    return Ok(());
-                }
-                if n_before < block.n_rows() {
-                    let rows = bits::set_rows(&rows);
-                    block = block.gather(&rows);
-                    columns.iter_mut().for_each(|column| *column = column.gather(&rows));
-                }
+            keep_before(&threshold.first, self.orders[0], or_equal, &mut block, &mut columns);
+            if block.is_empty() {
+                return Ok(());
             }
+        }
+        if let Some(limit) = self.limit
+            && let Some(first) = sampled_threshold(&columns[0], self.orders[0], limit)
+        {
+            events::count(Event::SampledTopKThresholds);
+            keep_before(&first, self.orders[0], true, &mut block, &mut columns);
         }
         let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
         self.are_as_on_disk = !matches!(ordered[..], [(column, order)] if has_nine_bytes(column, order));
@@ -375,6 +374,39 @@ impl Worker {
         self.rows = rows;
         self.memory.resize(bytes)
     }
+}
+
+/// Keeps the rows of a block, and of its keys, whose first key is before another one or equal to it.
+fn keep_before(first: &Vector, order: Order, or_equal: bool, block: &mut Block, keys: &mut [Column]) {
+    let Some(rows) = keys[0].rows_before(first, order, or_equal) else { return };
+    if rows.count_set_bits() < block.n_rows() {
+        let rows = bits::set_rows(&rows);
+        *block = block.gather(&rows);
+        keys.iter_mut().for_each(|column| *column = column.gather(&rows));
+    }
+}
+
+/// Rows of a block that a threshold is taken from: of so many rows, one, and no more than this part of them is asked for.
+const SAMPLED_ROWS: usize = 1024;
+const ROWS_A_SAMPLE: usize = 16;
+const SAMPLES_A_ROW: usize = 16;
+
+/// The first key of the `limit`-th best of some rows all over a block of many: as many rows are no worse, so that none behind it counts.
+/// Where rows get better and better, as they do that come by time when the latest are asked for, they all pass what was found before them.
+fn sampled_threshold(keys: &Column, order: Order, limit: usize) -> Option<Vector> {
+    let n_rows = keys.len();
+    if limit == 0 || limit > SAMPLED_ROWS / SAMPLES_A_ROW || n_rows < SAMPLED_ROWS * ROWS_A_SAMPLE {
+        return None;
+    }
+    let distance = n_rows / SAMPLED_ROWS;
+    // The last row is among them.
+    let rows: Vec<u32> = (0..SAMPLED_ROWS).rev().map(|at| (n_rows - 1 - at * distance) as u32).collect();
+    let sample = keys.gather(&rows);
+    let bytes = whole_sort_keys(&[(&sample, order)], SAMPLED_ROWS);
+    let mut places: Vec<u32> = (0..SAMPLED_ROWS as u32).collect();
+    let by_key = |a: &u32, b: &u32| bytes.get(*a as usize).cmp(bytes.get(*b as usize));
+    let (_, last, _) = places.select_nth_unstable_by(limit - 1, by_key);
+    Some(sample.gather(&[*last]).into_flat())
 }
 
 /// Numbers the positions of rows that go to disk; by block, the number of its position. Those of one number are in one run, in
