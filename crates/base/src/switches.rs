@@ -115,11 +115,11 @@ mod tests {
     fn names_are_parsed() {
         assert_eq!(
             parsed(""),
-            Ok([true, true, true, false, true, true, true, true, true, true, true, true, true])
+            Ok([true, true, true, false, true, true, true, true, true, true, true, true, true, true, true])
         );
         assert_eq!(
             parsed("-two-byte-search, +free-lists"),
-            Ok([false, true, true, true, true, true, true, true, true, true, true, true, true])
+            Ok([false, true, true, true, true, true, true, true, true, true, true, true, true, true, true])
         );
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));
