@@ -1,7 +1,7 @@
 //! ALTER TABLE ... CLEAR COLUMN, MATERIALIZE COLUMN and REWRITE PARTS: rows stay, and values of columns are written anew.
 
 use super::mutation::{Assigned, rewrite};
-use super::nested::is_member;
+use super::nested::members;
 use super::target::{check_not_of_engine, merge_tree, uses};
 use crate::query_context::QueryContext;
 use crate::tables::existing;
@@ -22,14 +22,13 @@ pub(super) fn clear(
     let (table, _) = existing(name, ctx)?;
     let schema = table.schema();
     let own = schema.columns.iter().filter(|column| !column.is_virtual);
-    if own.clone().all(|known| *known.name != *column) {
-        let members: Vec<_> = own.clone().filter(|known| is_member(&known.name, column)).collect();
-        for member in &members {
-            clear(name, &member.name, if_exists, partition, ctx)?;
-        }
-        if !members.is_empty() {
-            return Ok(());
-        }
+    let names: Vec<&str> = own.clone().map(|known| &*known.name).collect();
+    let members = members(&names, column);
+    for member in &members {
+        clear(name, member, if_exists, partition, ctx)?;
+    }
+    if !members.is_empty() {
+        return Ok(());
     }
     let Some(found) = own.clone().find(|known| *known.name == *column) else {
         let near = nearest(column, own.map(|known| &*known.name), 1);

@@ -442,6 +442,10 @@ impl<'a> Draft<'a> {
         self.columns[at].schema.settings = column_settings(&settings);
     }
 
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| &*column.schema.name).collect()
+    }
+
     /// Where a column is; `None` where there is none and that is allowed.
     fn position(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
         let found = self.columns.iter().position(|column| *column.schema.name == *name);
@@ -466,7 +470,7 @@ impl<'a> Draft<'a> {
         Ok(match position {
             None => self.columns.len(),
             Some(ColumnPosition::First) => 0,
-            Some(ColumnPosition::After(name)) => match nested::last(&self.columns, &name.name) {
+            Some(ColumnPosition::After(name)) => match nested::last(&self.names(), &name.name) {
                 Some(at) => at + 1,
                 None => bail!(
                     NO_SUCH_COLUMN_IN_TABLE,
@@ -517,7 +521,7 @@ impl<'a> Draft<'a> {
             ILLEGAL_COLUMN,
             "Cannot add column `{name}`: this column name is reserved for persistent virtual column"
         );
-        if nested::last(&self.columns, name).is_some() {
+        if nested::last(&self.names(), name).is_some() {
             ensure!(
                 if_not_exists,
                 DUPLICATE_COLUMN,
@@ -597,7 +601,7 @@ impl<'a> Draft<'a> {
     }
 
     fn drop(&mut self, if_exists: bool, name: &str) -> Result<()> {
-        let members = nested::members(&self.columns, name);
+        let members = nested::members(&self.names(), name);
         for member in &members {
             self.check_free(member, "drop")?;
         }
@@ -613,7 +617,7 @@ impl<'a> Draft<'a> {
 
     fn rename(&mut self, if_exists: bool, from: &str, to: &str) -> Result<()> {
         ensure!(
-            nested::members(&self.columns, from).is_empty(),
+            nested::members(&self.names(), from).is_empty(),
             NOT_IMPLEMENTED,
             "Cannot rename whole Nested struct"
         );

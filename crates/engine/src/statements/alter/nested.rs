@@ -1,6 +1,5 @@
 //! Columns of a Nested, which are stored as one array each: ALTER TABLE names them one by one, or all of them by what they share.
 
-use super::columns::Altered;
 use chalet_base::{Result, ensure};
 use chalet_syntax::ast::AlterCommand;
 
@@ -9,19 +8,18 @@ pub(super) fn is_member(column: &str, nested: &str) -> bool {
     column.strip_prefix(nested).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// The columns of a Nested, where no column has its name.
-pub(super) fn members(columns: &[Altered], nested: &str) -> Vec<String> {
-    if columns.iter().any(|column| *column.schema.name == *nested) {
+/// The columns of a Nested among these, where no column has its name.
+pub(super) fn members(columns: &[&str], nested: &str) -> Vec<String> {
+    if columns.contains(&nested) {
         return Vec::new();
     }
-    let names = columns.iter().map(|column| &*column.schema.name);
-    names.filter(|name| is_member(name, nested)).map(String::from).collect()
+    columns.iter().filter(|name| is_member(name, nested)).map(ToString::to_string).collect()
 }
 
-/// The last column that a name means, as AFTER has it.
-pub(super) fn last(columns: &[Altered], name: &str) -> Option<usize> {
-    let exact = columns.iter().position(|column| *column.schema.name == *name);
-    exact.or_else(|| columns.iter().rposition(|column| is_member(&column.schema.name, name)))
+/// The last of the columns that a name means, as AFTER has it.
+pub(super) fn last(columns: &[&str], name: &str) -> Option<usize> {
+    let exact = columns.iter().position(|column| *column == name);
+    exact.or_else(|| columns.iter().rposition(|column| is_member(column, name)))
 }
 
 /// Fails where one command renames a column to what another renames from.
