@@ -188,7 +188,7 @@ class Program:
         self.fresh += 1
         forms = [
             [f"RENAME TABLE {t.name} TO r{self.fresh}", f"SELECT count() FROM r{self.fresh}", f"RENAME TABLE r{self.fresh} TO {t.name}"], [f"DETACH TABLE {t.name}", f"SELECT count() FROM {t.name}", f"ATTACH TABLE {t.name}"], [f"EXCHANGE TABLES {t.name} AND {other.name}", f"SELECT count() FROM {t.name}", f"EXCHANGE TABLES {t.name} AND {other.name}"],
-            [f"DETACH TABLE {t.name} PERMANENTLY", f"ATTACH TABLE {t.name}"], [f"TRUNCATE TABLE {t.name}"], [f"CHECK TABLE {t.name} SETTINGS check_query_single_value_result = 0"], [f"CHECK TABLE {t.name} PARTITION {self.pick(PARTITIONS)}"], [f"CHECK TABLE {t.name} PART 'all_1_1_0'"], [f"SYSTEM STOP MERGES {t.name}", f"SYSTEM START MERGES {t.name}"],
+            [f"DETACH TABLE {t.name} PERMANENTLY", f"ATTACH TABLE {t.name}"], [f"TRUNCATE TABLE {t.name}"], [f"CHECK TABLE {t.name} SETTINGS check_query_single_value_result = 0"], [f"CHECK TABLE {t.name} PARTITION {self.pick(PARTITIONS)}"], [f"CHECK TABLE {t.name} PART 'all_1_1_0'"], [f"SYSTEM START MERGES {t.name}", f"SYSTEM STOP MERGES {t.name}"],
             [f"DROP TABLE {t.name}", f"UNDROP TABLE {t.name}"], [f"SYSTEM SYNC REPLICA {t.name}"], [f"SYSTEM FLUSH LOGS"], [f"RENAME TABLE {t.name} TO {other.name}"], [f"SYSTEM RESTART REPLICA {t.name}"],
         ]
         return [*self.pick(forms), *self.reads(t)]

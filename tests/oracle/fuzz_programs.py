@@ -25,8 +25,10 @@ from fuzz_engine import Engine, difference
 # What differs from run to run, or from engine to engine on purpose.
 UNSURE = re.compile(r"now\(|generateUUID|_part_uuid")
 UUID = re.compile(r" UUID '[0-9a-f-]{36}'| INNER UUID '[0-9a-f-]{36}'|^[0-9a-f]{8}-[0-9a-f-]{27}(?=\t(BACKUP_CREATED|RESTORED)$)")
-# A part of few rows is a record of the journal here.
-KIND = re.compile(r"\bInMemory$")
+# A part of few rows is a record of the journal here, and any other one file.
+KIND = re.compile(r"\b(InMemory|Wide)$")
+# Nobody defines a view here, where there are no users.
+DEFINERS = re.compile(r"(\\n| )DEFINER = default SQL SECURITY DEFINER")
 # Mutations take numbers of blocks in the kernel.
 PART = re.compile(r"\b(all|\d[\d-]*|[0-9a-f]{32})_\d+_\d+_\d+(_\d+)?\b")
 # Our default database is kept in memory or in the folder, the kernel's is an overlay of both.
@@ -39,7 +41,7 @@ def statements(seed, number, length):
 
 
 # Merges that nobody asked for come at any time, and with them rows go whose TTL is over.
-WAITS = ("CREATE", "ATTACH", "RENAME", "EXCHANGE", "UNDROP", "RESTORE")
+WAITS = ("CREATE", "ATTACH", "RENAME", "EXCHANGE", "UNDROP", "RESTORE", "SYSTEM START")
 MERGES = ("OPTIMIZE", "ALTER", "DELETE", "UPDATE")
 
 
@@ -47,7 +49,9 @@ def around(sql):
     """What is run before and behind a statement, so that parts are merged by statements alone."""
     before = ["SYSTEM START MERGES"] * sql.startswith(MERGES)
     behind = ["SYSTEM STOP MERGES"] * sql.startswith(WAITS + MERGES)
-    return before, ["SYSTEM STOP TTL MERGES"] * sql.startswith(WAITS) + behind
+    filled = re.match(r"CREATE MATERIALIZED VIEW (\w+) REFRESH (?!.* EMPTY )", sql)
+    refreshed = [f"SYSTEM WAIT VIEW {filled[1]}"] if filled else []
+    return before, ["SYSTEM STOP TTL MERGES"] * sql.startswith(WAITS) + behind + refreshed
 
 
 def run(name, args, sqls):
@@ -73,12 +77,14 @@ def run(name, args, sqls):
 def clean(answer):
     if any(plan in row for row in answer.rows for plan in PLANS):
         answer.rows = ()
-    answer.rows = tuple(KIND.sub("Compact", PART.sub(r"\1_N", UUID.sub("", row))) for row in answer.rows)
+    answer.rows = tuple(KIND.sub("Compact", PART.sub(r"\1_N", UUID.sub("", DEFINERS.sub("", row)))) for row in answer.rows)
     return answer
 
 
 # What a plan of either engine has and no other answer.
-PLANS = ("ReadFromMergeTree", "ReadNothing", "ReadFromPreparedSource", "Output: ", "  Scan ")
+PLANS = ("ReadFromMergeTree", "ReadNothing", "ReadFromPreparedSource", "Output: ", "  Scan ", "Values 0 rows")
+# What is told of parts that DELETE FROM has left no row: the kernel has them until they are merged.
+OF_PARTS = re.compile(r"^CHECK TABLE|FROM system\.(parts|parts_columns|projection_parts)\b|^EXPLAIN ESTIMATE")
 
 CREATED = re.compile(r"CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([tv]\d+) ")
 # What the kernel refuses because of what its default database is.
@@ -101,7 +107,11 @@ def possible(sqls, answers):
 
 def compare(sqls, kernel, ours):
     """The differing statements up to the one from which on the tables differ."""
+    deleted = False
     for sql, k, o in zip(sqls, kernel, ours):
+        deleted = deleted or sql.startswith(("DELETE", "UPDATE"))
+        if deleted and OF_PARTS.search(sql) and not k.code and not o.code:
+            continue
         found = difference(clean(k), clean(o), "ORDER BY" in sql and "GROUP BY" not in sql)
         if found in (None, ""):
             if k.end or o.end:

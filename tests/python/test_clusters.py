@@ -160,3 +160,30 @@ def test_distributed_tables(shards, db, tmp_path):
             kept.query("SELECT count() FROM e")
         kept.query(f"SET chalet_clusters = {{'main': '{url}'}}")
         assert text(kept, "SELECT count() FROM e") == "1011\n"
+
+
+def test_functions_of_tables_and_sharding_keys_as_arguments(shards, db):
+    servers, _ = shards
+    both = ",".join(f"127.0.0.1:{server.tcp_port}" for server in servers)
+    db.query(f"SET chalet_clusters = {{'main': 'clickhouse://{both}'}}")
+    for call in ("remote('" + both + "', {})", "cluster('main', {})"):
+        assert text(db, f"SELECT number, count() FROM {call.format('numbers(2)')} GROUP BY number ORDER BY number") == "0\t2\n1\t2\n"
+        view = call.format("view(SELECT k, max(v) AS m FROM default.t GROUP BY k)")
+        assert text(db, f"SELECT k, max(m) FROM {view} GROUP BY k ORDER BY k") == "0\t1999\n1\t1995\n2\t1997\n"
+        assert text(db, f"DESCRIBE TABLE {call.format('numbers(2)')}") == "number\tUInt64\t\t\t\t\t\n"
+    for server in servers:
+        with server.connect() as there:
+            there.query("CREATE OR REPLACE TABLE divided (k UInt64, s String) ENGINE = Memory")
+    for tail in ("k", "'default', k + 1", "'default', '', intHash64(k) * 0"):
+        db.query(f"INSERT INTO FUNCTION remote('{both}', default.divided, {tail}) SELECT number, '' FROM numbers(10)")
+    db.query("INSERT INTO FUNCTION cluster('main', default.divided, 1) SELECT number, '' FROM numbers(10)")
+    found = []
+    for server in servers:
+        with server.connect() as there:
+            found.append(there.query("SELECT count(), countIf(k % 2 = 0) FROM divided", "TSV").data())
+    assert found == ["20\t10\n", "20\t10\n"]
+    assert text(db, f"SELECT count() FROM remote('{both}', default.divided, rand())") == "40\n"
+    with pytest.raises(chalet.Error, match="no sharding key provided"):
+        db.query(f"INSERT INTO FUNCTION remote('{both}', default.divided) VALUES (1, '')")
+    with pytest.raises(chalet.Error, match="should be one of integer type"):
+        db.query(f"INSERT INTO FUNCTION remote('{both}', default.divided, s) VALUES (1, '')")

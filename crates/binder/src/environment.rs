@@ -25,6 +25,9 @@ pub trait Environment {
 
     fn table_function(&self, name: &str, args: &[TableArgument]) -> Result<Arc<dyn Table>>;
 
+    /// Do calls among the arguments of this table function go elsewhere as they are written, where they are no constants?
+    fn takes_written(&self, function: &str) -> bool;
+
     /// A function made by CREATE FUNCTION: its parameters and its body.
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>>;
 
@@ -80,6 +83,8 @@ pub enum TableArgument {
     Named(String, Value, DataType),
     /// The rows of another table function.
     Table(ArgumentTable),
+    /// A call as it is written, for functions that say so: a table function or an expression of servers.
+    Written(String),
 }
 
 /// A table as an argument.

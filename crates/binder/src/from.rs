@@ -266,7 +266,7 @@ impl SelectBinder<'_> {
             scope.name = Some(call.name.clone());
             return Ok((plan, scope));
         }
-        let args = self.table_arguments(&call.args).map_err(|error| {
+        let args = self.call_arguments(call).map_err(|error| {
             // That there is no such function is the nearer mistake, whatever its arguments are.
             match self.query.env.table_function(&call.name, &[]) {
                 Err(unknown) if unknown.code() == codes::UNKNOWN_FUNCTION => unknown,
@@ -286,6 +286,23 @@ impl SelectBinder<'_> {
 
     pub(crate) fn table_arguments(&mut self, args: &[ast::Expr]) -> Result<Vec<TableArgument>> {
         args.iter().map(|arg| self.table_argument(arg)).collect()
+    }
+
+    /// The arguments of a table function.
+    pub(crate) fn call_arguments(&mut self, call: &ast::Call) -> Result<Vec<TableArgument>> {
+        if !self.query.env.takes_written(&call.name) {
+            return self.table_arguments(&call.args);
+        }
+        let argument = |arg: &ast::Expr| {
+            let is_call = matches!(arg.kind, ExprKind::Call(_));
+            let written = || TableArgument::Written(arg.to_string());
+            if !is_call {
+                return self.table_argument(arg);
+            }
+            let constant = self.constant(arg, "Argument of a table function");
+            Ok(constant.map_or_else(|_| written(), |value| TableArgument::Value(value.value(), value.ty)))
+        };
+        call.args.iter().map(argument).collect()
     }
 
     fn table_argument(&mut self, arg: &ast::Expr) -> Result<TableArgument> {
@@ -321,7 +338,7 @@ impl SelectBinder<'_> {
             && self.query.env.registry().called(&call.name).is_none()
             && self.query.env.sql_function(&call.name)?.is_none()
         {
-            let args = self.table_arguments(&call.args)?;
+            let args = self.call_arguments(call)?;
             let table = self.query.env.table_function(&call.name, &args)?;
             return Ok(TableArgument::Table(ArgumentTable(table)));
         }

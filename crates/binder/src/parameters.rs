@@ -45,6 +45,10 @@ impl Environment for WithParameters<'_> {
         self.session.table_function(name, args)
     }
 
+    fn takes_written(&self, function: &str) -> bool {
+        self.session.takes_written(function)
+    }
+
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
         self.session.sql_function(name)
     }

@@ -63,6 +63,16 @@ pub fn bind_table_arguments(
     SelectBinder::without_tables(&query).table_arguments(args)
 }
 
+/// As [`bind_table_arguments`], of the call of a table function.
+pub fn bind_call_arguments(
+    call: &ast::Call,
+    env: &dyn Environment,
+    ids: &IdSource,
+) -> Result<Vec<crate::TableArgument>> {
+    let query = QueryBinder::new(env, ids, 0);
+    SelectBinder::without_tables(&query).call_arguments(call)
+}
+
 /// A cast of a column to a type.
 pub fn cast_column(field: &Field, ty: &DataType, env: &dyn Environment) -> Result<Expr> {
     crate::call::cast(env, Expr::Column(field.id, field.ty.clone()), ty)

@@ -89,7 +89,8 @@ pub(crate) fn check_statistics(def: &ast::ColumnDef, ty: &DataType, ctx: &QueryC
         let inner = ty.bare();
         let is_number = !inner.is_string() && inner.physical().width().is_some() && *inner != DataType::Uuid;
         let fits = match &*name {
-            "tdigest" | "minmax" => is_number,
+            "tdigest" => is_number && *inner != DataType::IPv4,
+            "minmax" => is_number,
             _ => !matches!(
                 inner,
                 DataType::Array(_)

@@ -65,6 +65,10 @@ impl Environment for QueryContext {
         table_functions::make(name, args, self, self.replacement_scan.as_deref())
     }
 
+    fn takes_written(&self, function: &str) -> bool {
+        table_functions::ON_SERVERS.contains(&function)
+    }
+
     fn sql_function(&self, name: &str) -> Result<Option<(Vec<String>, ast::Expr)>> {
         let functions = self.database.shared.functions.all();
         let Some(found) = functions.get(name) else { return Ok(None) };

@@ -2,7 +2,7 @@
 
 use crate::query_context::QueryContext;
 use chalet_base::{Result, bail};
-use chalet_binder::table_columns::bind_table_arguments;
+use chalet_binder::table_columns::{bind_call_arguments, bind_table_arguments};
 use chalet_binder::{Environment, TableArgument};
 use chalet_storage::catalog::quoted;
 use chalet_storage::view::View;
@@ -61,7 +61,7 @@ pub(crate) fn called(call: &ast::Call, ctx: &QueryContext) -> Result<Arc<dyn Tab
         let schema = TableSchema::new(ctx.columns_of(&bound));
         return Ok(Arc::new(View { schema, query: query.to_string() }));
     }
-    let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
+    let args = bind_call_arguments(call, ctx, &ctx.ids)?;
     ctx.table_function(&call.name, &args)
 }
 

@@ -52,7 +52,9 @@ impl Matching {
             Some(TableArgument::Named(name, pattern, _)) if name == REGEXP => (text(pattern), true),
             Some(TableArgument::Value(name, _)) => (text(name), false),
             Some(TableArgument::Word(name)) => (Some(name.clone()), false),
-            Some(TableArgument::Named(..) | TableArgument::Table(_)) => (None, false),
+            Some(TableArgument::Named(..) | TableArgument::Table(_) | TableArgument::Written(_)) => {
+                (None, false)
+            }
         };
         let tables = match tables {
             TableArgument::Value(pattern, _) => text(pattern),

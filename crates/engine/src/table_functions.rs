@@ -49,6 +49,9 @@ const ON_CLUSTERS: &[&str] = &[
     "urlCluster",
 ];
 
+/// Those of tables of servers, whose arguments may be table functions there and expressions over the rows.
+pub(crate) const ON_SERVERS: [&str; 4] = ["remote", "remoteSecure", "cluster", "clusterAllReplicas"];
+
 pub(crate) const NAMES: &[&str] = &[
     "cluster",
     "clusterAllReplicas",

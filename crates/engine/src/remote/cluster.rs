@@ -1,10 +1,11 @@
 //! Clusters: lists of servers under names, which the setting `chalet_clusters` gives, `{'main': 'clickhouse://user@h1|h2,h3'}`: shards
 //! divided by commas, replicas by bars, as `remote` takes them, and what a URL says of all of them.
 
-use super::{Servers, named_table, over};
+use super::arguments::{Source, sharding_key};
+use super::{Servers, over};
 use crate::query_context::QueryContext;
 use crate::table_argument::text;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::TableArgument;
 use chalet_client::{Hosts, Options, Url};
 use chalet_storage::{ColumnSchema, Table, TableSchema};
@@ -39,29 +40,27 @@ pub(crate) fn check(name: &str, ctx: &QueryContext) -> Result<()> {
 
 /// `cluster('name'[, db, table | db.table[, sharding_key]])`, and `clusterAllReplicas`, of which each replica is a shard.
 pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
-    let words: Option<Vec<String>> = args.iter().map(text).collect();
-    let Some(words) = words.filter(|words| words.len() <= 4) else {
-        bail!(
+    let wrong_number = || {
+        err!(
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
             "Table function '{function}' requires from 0 to 4 parameters: [<cluster name or default if not specified>, \
              [<database.table> | [<name of remote database>, <name of remote table>] | <table function>]] [, sharding_key]"
-        );
+        )
     };
-    let name = words.first().map_or("default", String::as_str);
-    let cluster = named(name, ctx)?;
-    let named = words.len().min(1);
-    let (database, table, rest) = named_table(&words[named..], &args[named..])?;
-    ensure!(
-        rest.is_empty(),
-        NOT_IMPLEMENTED,
-        "A sharding key of table function '{function}' is not supported"
-    );
+    ensure!(args.len() <= 4, NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "{}", wrong_number().message());
+    let (name, rest) = match args.split_first() {
+        Some((name, rest)) => (text(name).ok_or_else(wrong_number)?, rest),
+        None => ("default".into(), args),
+    };
+    let cluster = named(&name, ctx)?;
+    let (source, rest) = Source::of(rest).ok_or_else(wrong_number)?;
+    let key = sharding_key(rest, wrong_number)?;
     let shards: Vec<Vec<Options>> = if function == "clusterAllReplicas" {
         cluster.shards.into_iter().flatten().map(|replica| vec![replica]).collect()
     } else {
         cluster.shards
     };
-    over(hosts(shards, ctx), &database, &table, ctx)
+    over(hosts(shards, ctx), &source, key.as_deref(), ctx)
 }
 
 fn named(name: &str, ctx: &QueryContext) -> Result<Cluster> {
@@ -87,7 +86,8 @@ pub(crate) fn shards(name: &str, ctx: &QueryContext) -> Result<Vec<Hosts>> {
 
 /// What the servers of a cluster say that the columns of a table are.
 pub(crate) fn schema(name: &str, database: &str, table: &str, ctx: &QueryContext) -> Result<TableSchema> {
-    let described = over(shards(name, ctx)?, database, table, ctx)?.schema();
+    let source = Source::Table(database.into(), table.into());
+    let described = over(shards(name, ctx)?, &source, None, ctx)?.schema();
     let own = described.columns.iter().filter(|column| column.in_star());
     Ok(TableSchema::new(
         own.map(|column| ColumnSchema::new(column.name.clone(), column.ty.clone())).collect(),

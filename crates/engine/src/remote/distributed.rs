@@ -33,7 +33,7 @@ impl Distributed {
         let n_shards = reach.shards.len();
         let takes_any = ctx.state.settings.flag("insert_distributed_one_random_shard") == Some(true);
         let division = match &self.sharding_key {
-            Some(key) => Some(self.by_key(key, n_shards, ctx)?),
+            Some(key) => Some(by_key(key, &self.schema, n_shards, ctx)?),
             None if takes_any => Some(any_shard(n_shards)),
             None => None,
         };
@@ -48,26 +48,31 @@ impl Distributed {
         }))
     }
 
-    /// The shard of each row is the rest of its key.
-    fn by_key(&self, key: &str, n_shards: usize, ctx: &QueryContext) -> Result<Division> {
-        let (fields, bound) = bind_stored([key], &self.schema, ctx)?;
-        let Some(expr) = bound.into_iter().next() else { bail!(LOGICAL_ERROR, "No sharding key") };
-        check_key(expr.ty())?;
-        let expr = chalet_binder::cast(ctx, expr, &DataType::UInt64)?;
-        let program = Program::new(&[&expr], &layout(&fields), &ctx.functions)?;
-        let n_shards = n_shards as u64;
-        Ok(Arc::new(move |block: &Block| {
-            let keys = program.evaluate(block)?.swap_remove(0).into_flat();
-            Ok(keys.values::<u64>()?.iter().map(|key| (key % n_shards) as usize).collect())
-        }))
-    }
-
     /// Fails where the sharding key cannot be computed.
     pub fn validate(&self, ctx: &QueryContext) -> Result<()> {
         let Some(key) = &self.sharding_key else { return Ok(()) };
         let (_, bound) = bind_stored([&**key], &self.schema, ctx)?;
         bound.iter().try_for_each(|expr| check_key(expr.ty()))
     }
+}
+
+/// The shard of each row is the rest of its key.
+pub(super) fn by_key(
+    key: &str,
+    schema: &TableSchema,
+    n_shards: usize,
+    ctx: &QueryContext,
+) -> Result<Division> {
+    let (fields, bound) = bind_stored([key], schema, ctx)?;
+    let Some(expr) = bound.into_iter().next() else { bail!(LOGICAL_ERROR, "No sharding key") };
+    check_key(expr.ty())?;
+    let expr = chalet_binder::cast(ctx, expr, &DataType::UInt64)?;
+    let program = Program::new(&[&expr], &layout(&fields), &ctx.functions)?;
+    let n_shards = n_shards as u64;
+    Ok(Arc::new(move |block: &Block| {
+        let keys = program.evaluate(block)?.swap_remove(0).into_flat();
+        Ok(keys.values::<u64>()?.iter().map(|key| (key % n_shards) as usize).collect())
+    }))
 }
 
 fn check_key(ty: &DataType) -> Result<()> {

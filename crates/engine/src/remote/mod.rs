@@ -1,11 +1,13 @@
 //! `remote`, `remoteSecure`, `cluster`: tables of ClickHouse servers. What can be said of a query in SQL that all servers understand alike
 //! is sent to them: columns, conditions, groups, orders and limits; their rows come back block by block.
 //!
+//! - [`arguments`]: what the functions are given
 //! - [`expression`]: what can be said
 //! - [`groups`]: GROUP BY and DISTINCT, before the optimizer
 //! - [`rows`]: conditions, orders and limits, behind it
 //! - [`together`]: tables of one statement that are asked at once
 
+mod arguments;
 pub(crate) mod cluster;
 pub(crate) mod distributed;
 mod expression;
@@ -19,15 +21,18 @@ mod sql;
 mod structure;
 pub(crate) mod together;
 
+use self::arguments::Source;
 use self::sql::quoted_name;
 use crate::query_context::QueryContext;
 use crate::reading::read_request;
 use crate::table_argument::text;
-use chalet_base::{Result, bail, ensure};
-use chalet_binder::TableArgument;
+use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_binder::{Environment, TableArgument, bind_query};
 use chalet_client::{Hosts, Method, Options, Tls, TlsOptions, Watch, addresses, options};
 use chalet_formats::{ReadRequest, Schema};
+use chalet_storage::view::View;
 use chalet_storage::{Inserter, Scan, ScanRequest, Table, TableSchema};
+use chalet_syntax::ast::{Ident, ObjectName, StatementKind};
 use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,20 +66,12 @@ struct Reach {
 
 /// `remote('addresses'[, db, table | db.table[, 'user'[, 'password']]])`, and `remoteSecure`, with TLS.
 pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
-    let words: Option<Vec<String>> = args.iter().map(text).collect();
-    let Some(words) = words.filter(|words| (1..=6).contains(&words.len())) else {
-        bail!(
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-            "Table function 'remote' requires from 1 to 6 parameters: <addresses pattern> [, <name of remote database>, <name of \
-             remote table>] [, username[, password], sharding_key]"
-        );
-    };
-    let (database, table, credentials) = named_table(&words[1..], &args[1..])?;
-    ensure!(
-        credentials.len() <= 2,
-        NOT_IMPLEMENTED,
-        "A sharding key of table function '{function}' is not supported"
-    );
+    let (addresses, source, rest) = arguments(args)?;
+    let (credentials, rest) = arguments::credentials(rest);
+    let key = arguments::sharding_key(rest, wrong_number)?;
+    if is_own(&addresses)? {
+        return own(&source, ctx);
+    }
     let is_secure = function.ends_with("Secure");
     let template = Options {
         user: credentials.first().cloned().unwrap_or_else(|| "default".into()),
@@ -88,20 +85,96 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
         let (host, port) = addresses::host_and_port(address, port)?;
         Ok(servers.limit(Options { host, port, ..template.clone() }))
     };
-    let shards = addresses::shards(&words[0])?;
+    let shards = addresses::shards(&addresses)?;
     let shards = shards.iter().map(|replicas| {
         let hosts = replicas.iter().map(host).collect::<Result<_>>()?;
         Ok(Hosts::new(hosts))
     });
-    over(shards.collect::<Result<_>>()?, &database, &table, ctx)
+    over(shards.collect::<Result<_>>()?, &source, key.as_deref(), ctx)
 }
 
+fn wrong_number() -> Error {
+    err!(
+        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        "Table function 'remote' requires from 1 to 6 parameters: <addresses pattern> [, <name of remote database>, <name of \
+         remote table>] [, username[, password], sharding_key]"
+    )
+}
+
+/// The addresses, what is read of the servers, and the arguments behind that.
+fn arguments(args: &[TableArgument]) -> Result<(String, Source, &[TableArgument])> {
+    let Some((addresses, rest)) = args.split_first().filter(|_| args.len() <= 6) else {
+        return Err(wrong_number());
+    };
+    let (source, rest) = Source::of(rest).ok_or_else(wrong_number)?;
+    Ok((text(addresses).ok_or_else(wrong_number)?, source, rest))
+}
+
+/// Is it this process alone that the addresses mean? As in ClickHouse a port says that a server is meant.
+fn is_own(addresses: &str) -> Result<bool> {
+    let shards = addresses::shards(addresses)?;
+    let is_here = |address: &String| ["127.0.0.1", "localhost", "::1", "[::1]"].contains(&address.as_str());
+    Ok(matches!(&shards[..], [replicas] if replicas.iter().any(is_here)))
+}
+
+/// What is named, of this process.
+fn own(source: &Source, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+    let text = match source {
+        Source::Table(database, table) => {
+            let found = Environment::table(ctx, Some(database), table)?;
+            return Ok(found
+                .ok_or_else(|| err!(UNKNOWN_TABLE, "Table {database}.{table} does not exist"))?
+                .0);
+        }
+        Source::Function(written) => format!("SELECT * FROM {written}"),
+    };
+    let Some(StatementKind::Query(query)) =
+        chalet_syntax::parse_printed(&text)?.pop().map(|statement| statement.kind)
+    else {
+        bail!(LOGICAL_ERROR, "{text} is no query")
+    };
+    let bound = bind_query(&query, ctx, &ctx.ids)?;
+    Ok(Arc::new(View { schema: TableSchema::new(ctx.columns_of(&bound)), query: text }))
+}
+
+/// The table that an INSERT into a table function writes to, where that is one of this process under its name.
+pub(crate) fn own_table(
+    function: &str,
+    args: &[TableArgument],
+    ctx: &QueryContext,
+) -> Result<Option<ObjectName>> {
+    if !REMOTE.contains(&function) {
+        return Ok(None);
+    }
+    match arguments(args)? {
+        (addresses, source @ Source::Table(..), _) if is_own(&addresses)? => {
+            own(&source, ctx)?;
+            let Source::Table(database, table) = source else { return Ok(None) };
+            Ok(Some(ObjectName { database: Some(Ident::new(&database)), name: Ident::new(&table) }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The table functions that take addresses.
+pub(crate) const REMOTE: [&str; 2] = ["remote", "remoteSecure"];
+
 /// A table of these servers, as they describe it.
-fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
+fn over(
+    shards: Vec<Hosts>,
+    source: &Source,
+    sharding_key: Option<&str>,
+    ctx: &QueryContext,
+) -> Result<Arc<dyn Table>> {
     let reach = reach(shards, ctx);
-    let name = remote_name(database, table);
+    let (name, named) = match source {
+        Source::Table(database, table) => (remote_name(database, table), (database.as_str(), table.as_str())),
+        Source::Function(written) => (written.clone(), ("", written.as_str())),
+    };
     let described = ctx.functions.shared.get::<structure::Described>();
-    let schema = described.schema(&reach, &name, (database, table))?;
+    let schema = described.schema(&reach, &name, named)?;
+    let n_shards = reach.shards.len();
+    let division = sharding_key.map(|key| distributed::by_key(key, &schema, n_shards, ctx)).transpose()?;
     Ok(Arc::new(RemoteTable {
         reach: Arc::new(reach),
         name: name.into(),
@@ -109,7 +182,7 @@ fn over(shards: Vec<Hosts>, database: &str, table: &str, ctx: &QueryContext) -> 
         made: None,
         narrowing: sql::Narrowing::default(),
         together: None,
-        division: None,
+        division,
     }))
 }
 
@@ -125,21 +198,6 @@ fn reach(shards: Vec<Hosts>, ctx: &QueryContext) -> Reach {
         skips_unavailable: ctx.state.settings.flag("skip_unavailable_shards").unwrap_or(false),
         watch: ctx.functions.interrupt.0.clone(),
         request: read_request(Schema::new(), ctx),
-    }
-}
-
-/// Database and table of the arguments behind the addresses, and what follows them.
-fn named_table<'a>(words: &'a [String], args: &[TableArgument]) -> Result<(String, String, &'a [String])> {
-    let Some(first) = words.first() else { return Ok(("system".into(), "one".into(), words)) };
-    // A table with its database is one word, or a string.
-    if let Some((database, table)) = first.split_once('.')
-        && (words.len() == 1 || matches!(args[0], TableArgument::Word(_)))
-    {
-        return Ok((database.into(), table.into(), &words[1..]));
-    }
-    match words.get(1) {
-        Some(table) => Ok((first.clone(), table.clone(), &words[2..])),
-        None => Ok(("default".into(), first.clone(), &words[1..])),
     }
 }
 

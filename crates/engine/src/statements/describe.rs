@@ -7,7 +7,7 @@ use crate::query_context::QueryContext;
 use crate::stored_columns::bind_stored;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::table_columns::bind_table_arguments;
+use chalet_binder::table_columns::bind_call_arguments;
 use chalet_binder::{Environment, bind_query, has_parameters};
 use chalet_functions::several::subcolumn;
 use chalet_storage::merge_tree::PERSISTED;
@@ -157,7 +157,7 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
             TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call) => {
-            let args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
+            let args = bind_call_arguments(call, ctx, &ctx.ids)?;
             ctx.table_function(&call.name, &args)?.schema()
         }
         TableKind::File(path) => {

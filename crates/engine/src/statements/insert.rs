@@ -12,9 +12,10 @@ use crate::merge_tree::deduplication;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::reading::{caster, read_request};
+use crate::remote;
 use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_binder::table_columns::{bind_default, bind_table_arguments, cast_column};
+use chalet_binder::table_columns::{bind_call_arguments, bind_default, cast_column};
 use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query, matcher_regex};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::{Compression, Input, Schema};
@@ -107,12 +108,15 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
     match &insert.target {
         ast::InsertTarget::Table(name) => materialized::destination(name, ctx),
         ast::InsertTarget::Function(call) => {
-            let mut args = bind_table_arguments(&call.args, ctx, &ctx.ids)?;
+            let mut args = bind_call_arguments(call, ctx, &ctx.ids)?;
+            if let Some(name) = remote::own_table(&call.name, &args, ctx)? {
+                return materialized::destination(&name, ctx);
+            }
             // Without a structure rows have the columns of the query.
             let says_auto = |arg: &TableArgument| match arg {
                 TableArgument::Word(word) => word == "auto",
                 TableArgument::Value(value, _) => value.as_str() == Some("auto"),
-                TableArgument::Named(..) | TableArgument::Table(_) => false,
+                TableArgument::Named(..) | TableArgument::Table(_) | TableArgument::Written(_) => false,
             };
             let place = match call.name.as_str() {
                 "file" => Some(2),

@@ -226,11 +226,11 @@ fn run_kind(
         }
         StatementKind::Delete { table, partition, where_ } => {
             alter::check_deletes(table, ctx)?;
-            alter::delete(table, partition.as_ref(), where_, ctx)?;
+            alter::delete(table, partition.as_ref(), where_, true, ctx)?;
         }
         StatementKind::Update { table, assignments, partition, where_ } => {
             alter::check_updates(table, ctx)?;
-            alter::update(table, assignments, partition.as_ref(), where_, ctx)?;
+            alter::update(table, assignments, partition.as_ref(), where_, true, ctx)?;
         }
         StatementKind::Optimize(optimize) => optimize::run(optimize, ctx)?,
         StatementKind::Insert(insert) => insert::run(insert, ctx, output)?,

@@ -6,9 +6,9 @@ use super::structures::{SparseRow, table};
 use crate::query_context::QueryContext;
 use chalet_base::Result;
 use chalet_storage::Table;
-use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::merge_tree::part::{Part, PartData};
 use chalet_storage::merge_tree::parts::State;
+use chalet_storage::merge_tree::{MergeTree, Partition};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -132,6 +132,14 @@ fn path(part: &Part) -> String {
     }
 }
 
+/// The text of a partition's value: a NULL is drawn as tables on a screen draw it.
+fn shown_partition(partition: &Partition) -> &str {
+    if *partition.id == *OF_NULL { "ᴺᵁᴸᴸ" } else { &partition.shown }
+}
+
+/// The name of the partition whose key is NULL.
+const OF_NULL: &str = "2b16b490a87466b6a6d34fd9027f3c3d";
+
 /// How the rows of a part are kept, and in how many files.
 pub(super) fn kind_of(part: &Part) -> (&'static str, u64) {
     match &part.data {
@@ -148,7 +156,7 @@ pub(super) fn row(database: &str, name: &str, of: &MergeTree, part: &Arc<Part>) 
     let info = &part.info;
     let (kind, files) = kind_of(part);
     let mut row = vec![
-        ("partition", Value::from(&*info.partition.shown)),
+        ("partition", Value::from(shown_partition(&info.partition))),
         ("name", Value::from(info.name().as_str())),
         ("part_type", Value::from(kind)),
         ("active", Value::from(true)),
@@ -186,12 +194,19 @@ fn time_bounds(of: &MergeTree, part: &Arc<Part>) -> Vec<(&'static str, Value)> {
         columns.iter().copied().filter(|&at| is_meant(&schema.columns[at].ty)).collect::<Vec<usize>>()
     };
     let dates = of_type(|ty| *ty == DataType::Date);
-    let times = of_type(|ty| matches!(ty, DataType::DateTime(_)));
+    let times = of_type(|ty| matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)));
     let (names, column) = match (&dates[..], &times[..]) {
         ([date], _) => (["min_date", "max_date"], *date),
         ([], [time]) => (["min_time", "max_time"], *time),
         _ => return Vec::new(),
     };
+    // Both are shown as DateTime, in whole seconds.
+    let shown = |value: Value| match (&schema.columns[column].ty, value) {
+        (DataType::DateTime64(scale, _), Value::Int(ticks)) => {
+            Value::UInt(u64::try_from(ticks.div_euclid(10_i64.pow(u32::from(*scale)))).unwrap_or(0))
+        }
+        (_, value) => value,
+    };
     let bounds = of.partition_bounds(part, column);
-    bounds.map_or(Vec::new(), |(least, greatest)| vec![(names[0], least), (names[1], greatest)])
+    bounds.map_or(Vec::new(), |(least, greatest)| vec![(names[0], shown(least)), (names[1], shown(greatest))])
 }

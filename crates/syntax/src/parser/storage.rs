@@ -166,13 +166,17 @@ impl Parser<'_> {
     fn index_of_type(&mut self, name: Ident, expr: Expr) -> Parse<IndexDef> {
         let ty = Some(self.name_or_call()?);
         // Of an index of text it depends on the type, and is the engine's to choose.
-        let is_text = ty.as_ref().is_some_and(|ty: &Expr| match &ty.kind {
-            ExprKind::Identifier(parts) => parts.iter().any(|part| part.name.eq_ignore_ascii_case("text")),
-            ExprKind::Call(call) => call.name.eq_ignore_ascii_case("text"),
-            _ => false,
-        });
+        let is_of_type = |name: &str| {
+            ty.as_ref().is_some_and(|ty: &Expr| match &ty.kind {
+                ExprKind::Identifier(parts) => parts.iter().any(|part| part.name.eq_ignore_ascii_case(name)),
+                ExprKind::Call(call) => call.name.eq_ignore_ascii_case(name),
+                _ => false,
+            })
+        };
+        // A graph of vectors is of a whole part.
+        let usual = if is_of_type("vector_similarity") { 100_000_000 } else { 1 };
         let given = if self.accept_keyword("GRANULARITY") { Some(self.unsigned()?) } else { None };
-        let granularity = given.or((!is_text).then_some(1));
+        let granularity = given.or((!is_of_type("text")).then_some(usual));
         Ok(IndexDef { name, expr, ty, granularity })
     }
 

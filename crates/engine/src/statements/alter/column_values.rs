@@ -1,6 +1,7 @@
 //! ALTER TABLE ... CLEAR COLUMN, MATERIALIZE COLUMN and REWRITE PARTS: rows stay, and values of columns are written anew.
 
 use super::mutation::{Assigned, rewrite};
+use super::nested::members;
 use super::target::{check_not_of_engine, merge_tree, uses};
 use crate::query_context::QueryContext;
 use crate::tables::existing;
@@ -21,6 +22,14 @@ pub(super) fn clear(
     let (table, _) = existing(name, ctx)?;
     let schema = table.schema();
     let own = schema.columns.iter().filter(|column| !column.is_virtual);
+    let names: Vec<&str> = own.clone().map(|known| &*known.name).collect();
+    let members = members(&names, column);
+    for member in &members {
+        clear(name, member, if_exists, partition, ctx)?;
+    }
+    if !members.is_empty() {
+        return Ok(());
+    }
     let Some(found) = own.clone().find(|known| *known.name == *column) else {
         let near = nearest(column, own.map(|known| &*known.name), 1);
         let hint = near.first().map_or(String::new(), |near| format!(", maybe you meant: ['{near}']"));

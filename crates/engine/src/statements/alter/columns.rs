@@ -2,8 +2,8 @@
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
 use super::clauses::with_clause;
-use super::target::check_not_of_engine;
-use super::{Kept, altering, indexes, memory_columns, renamed, sorting_key, uses};
+use super::target::{check_not_of_engine, engine_column_may_become};
+use super::{Kept, altering, indexes, memory_columns, nested, renamed, sorting_key, uses};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
     statistics_kind,
@@ -23,7 +23,7 @@ use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::columns::VersionColumn;
 use chalet_storage::merge_tree::{Defaults, Definition, ImplicitIndexes, MergeTree, SortingKey};
 use chalet_storage::{
-    ColumnSchema, Constraint, DefaultKind, Projection, ScanRequest, SkipIndex, Table, TableSchema,
+    ColumnSchema, Constraint, DefaultKind, Projection, RowMerging, ScanRequest, SkipIndex, Table, TableSchema,
 };
 use chalet_syntax::ast::{self, AlterCommand, ColumnPosition, StatisticsAction};
 use chalet_types::DataType;
@@ -74,6 +74,8 @@ pub(super) struct Draft<'a> {
     converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
     keys: Vec<String>,
+    /// What merges do with rows of equal keys.
+    merging: Option<RowMerging>,
     /// The partition key of a table with parts.
     partition: Option<String>,
     defaults: Arc<dyn Defaults>,
@@ -106,6 +108,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     let mut draft = Draft {
         ttl: table.definition().keys.ttl.to_string(),
         keys: key_texts(table),
+        merging: Some(table.definition().keys.merging.clone()),
         partition: Some(table.definition().keys.partition.to_string()),
         ..Draft::of(kept, table, table.definition().defaults.clone(), known, ctx)
     };
@@ -240,6 +243,7 @@ impl<'a> Draft<'a> {
             ttl: String::new(),
             converted: Vec::new(),
             keys: Vec::new(),
+            merging: None,
             partition: None,
             defaults,
             added: Vec::new(),
@@ -253,6 +257,7 @@ impl<'a> Draft<'a> {
         let columns_now = |draft: &Self| -> Vec<ColumnSchema> {
             draft.columns.iter().map(|column| column.schema.clone()).collect()
         };
+        nested::check_renames(commands)?;
         for command in commands {
             let before = columns_now(self);
             self.apply(command)?;
@@ -437,6 +442,10 @@ impl<'a> Draft<'a> {
         self.columns[at].schema.settings = column_settings(&settings);
     }
 
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| &*column.schema.name).collect()
+    }
+
     /// Where a column is; `None` where there is none and that is allowed.
     fn position(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
         let found = self.columns.iter().position(|column| *column.schema.name == *name);
@@ -461,7 +470,7 @@ impl<'a> Draft<'a> {
         Ok(match position {
             None => self.columns.len(),
             Some(ColumnPosition::First) => 0,
-            Some(ColumnPosition::After(name)) => match self.position(&name.name, true)? {
+            Some(ColumnPosition::After(name)) => match nested::last(&self.names(), &name.name) {
                 Some(at) => at + 1,
                 None => bail!(
                     NO_SUCH_COLUMN_IN_TABLE,
@@ -472,17 +481,25 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// All columns with this one as it is written, checked; the one is returned.
-    fn declared(&self, column: &ast::ColumnDef, others: impl Iterator<Item = usize>) -> Result<ColumnSchema> {
+    /// All columns with this one as it is written, checked; the one is returned, or the several of a Nested.
+    fn declared(
+        &self,
+        column: &ast::ColumnDef,
+        others: impl Iterator<Item = usize>,
+    ) -> Result<Vec<ColumnSchema>> {
         let mut defs = Vec::new();
         for at in others {
             defs.push(definition_of(&self.columns[at].schema)?);
         }
         defs.push(column.clone());
+        let name = &column.name.name;
         let mut made = columns(&defs, self.ctx)?;
-        let made = made.pop().ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))?;
+        made.retain(|made| *made.name == **name || nested::is_member(&made.name, name));
         // CREATE makes the type Nullable.
-        let is_null = made.default.as_ref().is_some_and(|(_, text)| text.eq_ignore_ascii_case("NULL"));
+        let says_null = |made: &ColumnSchema| {
+            made.default.as_ref().is_some_and(|(_, text)| text.eq_ignore_ascii_case("NULL"))
+        };
+        let is_null = made.iter().any(says_null);
         let ty = column.ty.as_ref().map(|ty| ty.text.parse::<DataType>()).transpose()?;
         ensure!(
             !is_null || ty.is_none_or(|ty| ty.is_nullable()),
@@ -504,7 +521,7 @@ impl<'a> Draft<'a> {
             ILLEGAL_COLUMN,
             "Cannot add column `{name}`: this column name is reserved for persistent virtual column"
         );
-        if self.columns.iter().any(|known| *known.schema.name == **name) {
+        if nested::last(&self.names(), name).is_some() {
             ensure!(
                 if_not_exists,
                 DUPLICATE_COLUMN,
@@ -517,11 +534,13 @@ impl<'a> Draft<'a> {
             BAD_ARGUMENTS,
             "Data type have to be specified for column `{name}` to add"
         );
-        let schema = self.declared(column, 0..self.columns.len())?;
-        let fill = self.fill(&schema)?;
+        let declared = self.declared(column, 0..self.columns.len())?;
         let at = self.place(position)?;
-        self.added.push(schema.name.clone());
-        self.columns.insert(at, Altered { schema, id: None, fill });
+        for (behind, schema) in declared.into_iter().enumerate() {
+            let fill = self.fill(&schema)?;
+            self.added.push(schema.name.clone());
+            self.columns.insert(at + behind, Altered { schema, id: None, fill });
+        }
         Ok(())
     }
 
@@ -582,6 +601,14 @@ impl<'a> Draft<'a> {
     }
 
     fn drop(&mut self, if_exists: bool, name: &str) -> Result<()> {
+        let members = nested::members(&self.names(), name);
+        for member in &members {
+            self.check_free(member, "drop")?;
+        }
+        if !members.is_empty() {
+            self.columns.retain(|column| !nested::is_member(&column.schema.name, name));
+            return Ok(());
+        }
         let Some(at) = self.position(name, if_exists)? else { return Ok(()) };
         self.check_free(name, "drop")?;
         self.columns.remove(at);
@@ -589,6 +616,11 @@ impl<'a> Draft<'a> {
     }
 
     fn rename(&mut self, if_exists: bool, from: &str, to: &str) -> Result<()> {
+        ensure!(
+            nested::members(&self.names(), from).is_empty(),
+            NOT_IMPLEMENTED,
+            "Cannot rename whole Nested struct"
+        );
         let Some(at) = self.position(from, if_exists)? else { return Ok(()) };
         ensure!(
             !self.columns.iter().any(|column| *column.schema.name == *to),
@@ -641,7 +673,8 @@ impl<'a> Draft<'a> {
             written.ty = definition_of(&ColumnSchema { default: None, ..before.schema.clone() })?.ty;
         }
         let others = (0..self.columns.len()).filter(|&other| other != at);
-        let mut schema = self.declared(&written, others)?;
+        let declared = self.declared(&written, others)?.pop();
+        let mut schema = declared.ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))?;
         if column.default.is_none() {
             schema.default.clone_from(&before.schema.default);
         }
@@ -706,10 +739,17 @@ impl<'a> Draft<'a> {
             }
             _ => from.without_low_cardinality() == to.without_low_cardinality(),
         };
-        if keeps_order { Ok(()) } else { self.check_key(name) }
+        if keeps_order {
+            return Ok(());
+        }
+        let is_of_engine =
+            self.merging.as_ref().is_some_and(|rule| engine_column_may_become(rule, name, from, to));
+        self.check_key(name, is_of_engine)
     }
 
-    fn check_key(&self, name: &str) -> Result<()> {
+    /// `is_free`: what the engine itself says of the column does not count.
+    fn check_key(&self, name: &str, is_free: bool) -> Result<()> {
+        let of_engine = in_backquotes(name);
         let keys = Draft {
             columns: Vec::new(),
             constraints: Vec::new(),
@@ -719,7 +759,8 @@ impl<'a> Draft<'a> {
             comment: String::new(),
             ttl: String::new(),
             converted: Vec::new(),
-            keys: self.keys.clone(),
+            keys: self.keys.iter().filter(|key| !is_free || **key != of_engine).cloned().collect(),
+            merging: None,
             partition: self.partition.clone(),
             defaults: self.defaults.clone(),
             added: Vec::new(),

@@ -7,6 +7,7 @@
 //! - [`column_values`]: values of columns that are computed anew
 //! - [`detached`]: partitions that are kept aside
 //! - [`freeze`]: parts under a second name
+//! - [`nested`]: the columns of a Nested
 //! - [`indexes`], [`projections`], [`projection_modes`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`noted`]: what `system.mutations` tells of them
@@ -22,6 +23,7 @@ mod freeze;
 mod indexes;
 mod memory_columns;
 mod mutation;
+mod nested;
 mod noted;
 mod partitions;
 mod projection_modes;
@@ -40,7 +42,9 @@ pub(crate) use projection_modes::merges_projections;
 
 use crate::materialized;
 use crate::query_context::QueryContext;
-use crate::statements::create::{columns_sql, comment_sql, modify_comment, modify_query, modify_refresh};
+use crate::statements::create::{
+    columns_sql, comment_sql, comment_view, modify_comment, modify_query, modify_refresh,
+};
 use crate::tables::{self, existing};
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
@@ -53,6 +57,11 @@ pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
     ensure!(!alter.temporary, NOT_IMPLEMENTED, "ALTER TEMPORARY TABLE is not supported");
     if let Some(view) = materialized::view(&alter.name, ctx) {
         return of_view(&*view, alter, ctx);
+    }
+    if let [AlterCommand::ModifyComment(comment)] = &alter.commands[..]
+        && comment_view(&alter.name, comment, ctx)?
+    {
+        return Ok(());
     }
     let mut commands = &alter.commands[..];
     while let Some(first) = commands.first() {
@@ -106,9 +115,11 @@ fn of_view(view: &dyn Table, alter: &ast::AlterTable, ctx: &QueryContext) -> Res
 
 fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Result<()> {
     match command {
-        AlterCommand::Delete { partition, where_ } => mutation::delete(name, partition.as_ref(), where_, ctx),
+        AlterCommand::Delete { partition, where_ } => {
+            mutation::delete(name, partition.as_ref(), where_, false, ctx)
+        }
         AlterCommand::Update { assignments, partition, where_ } => {
-            mutation::update(name, assignments, partition.as_ref(), where_, ctx)
+            mutation::update(name, assignments, partition.as_ref(), where_, false, ctx)
         }
         AlterCommand::DropPartition { detach: false, part, partition } => {
             partitions::remove(name, *part, partition, false, ctx)
@@ -177,6 +188,7 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
         AlterCommand::FetchPartition { part, partition, .. } => {
             partitions::fetch(name, *part, partition, ctx)
         }
+        AlterCommand::ForgetPartition(partition) => partitions::forget(name, partition, ctx),
         AlterCommand::ModifyQuery(_) => bail!(
             NOT_IMPLEMENTED,
             "Alter of type 'MODIFY_QUERY' is not supported by storage {}",

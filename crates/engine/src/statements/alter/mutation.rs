@@ -7,6 +7,7 @@ use crate::projections::program::programs;
 use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
+use crate::statements::create;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::catalog::{in_backquotes, quoted};
@@ -58,20 +59,39 @@ pub(crate) fn check_updates(name: &ast::ObjectName, ctx: &QueryContext) -> Resul
     Ok(())
 }
 
-/// DELETE FROM, and the command of ALTER TABLE.
+/// A condition as `system.mutations` shows it: tables of its subqueries with their databases.
+fn noted_condition(where_: &ast::Expr, ctx: &QueryContext) -> String {
+    let mut shown = where_.clone();
+    chalet_syntax::visit::walk_mut(&mut shown, &mut |e| {
+        if let ast::ExprKind::Subquery(query) = &mut e.kind {
+            create::qualify(query, &ctx.state.database, ctx);
+        }
+    });
+    shown.to_string()
+}
+
+/// DELETE FROM, which is lightweight, and the command of ALTER TABLE.
 pub(crate) fn delete(
     name: &ast::ObjectName,
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
+    is_lightweight: bool,
     ctx: &QueryContext,
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
     let (table, _) = existing(name, ctx)?;
     let columns = stored_names(&table.schema()).join(", ");
     // Rows for which the condition is NULL stay.
-    let rows = |source: &str| format!("SELECT {columns} FROM {source} WHERE if({where_}, 0, 1)");
+    // DELETE FROM sets a mask by `if`, which takes no other numbers than 0 and 1 for its condition.
+    let stays = match is_lightweight {
+        true => format!("if({where_}, 0, 1)"),
+        false => format!("isZeroOrNull({where_})"),
+    };
+    let rows = |source: &str| format!("SELECT {columns} FROM {source} WHERE {stays}");
     let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
-    note(&*table, mutation, format!("(DELETE{} WHERE {where_})", in_partition(partition)));
+    let (what, partition) =
+        (if is_lightweight { "UPDATE _row_exists = 0" } else { "DELETE" }, in_partition(partition));
+    note(&*table, mutation, format!("({what}{partition} WHERE {})", noted_condition(where_, ctx)));
     Ok(())
 }
 
@@ -102,12 +122,13 @@ struct Mutation {
     created: SystemTime,
 }
 
-/// UPDATE, and the command of ALTER TABLE.
+/// UPDATE, which is lightweight and takes any number for its condition, and the command of ALTER TABLE.
 pub(crate) fn update(
     name: &ast::ObjectName,
     assignments: &[(ast::Ident, ast::Expr)],
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
+    is_lightweight: bool,
     ctx: &QueryContext,
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
@@ -134,12 +155,17 @@ pub(crate) fn update(
     check_assignments(&*table, &table.schema(), assignments)?;
     let assigned: Vec<Assigned> =
         assignments.iter().map(|(column, value)| (column.name.as_str(), value.clone())).collect();
-    let rows = updated_rows(&table.schema(), &assigned, Some(where_), &|column| {
+    let condition = match is_lightweight {
+        true => format!("NOT isZeroOrNull({where_})"),
+        false => where_.to_string(),
+    };
+    let rows = updated_rows(&table.schema(), &assigned, Some(&condition), &|column| {
         column.default_kind() == Some(DefaultKind::Materialized)
     });
     let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
     let set: Vec<String> =
         assignments.iter().map(|(column, value)| format!("{} = {value}", quoted(&column.name))).collect();
+    let where_ = noted_condition(where_, ctx);
     let command = format!("(UPDATE {}{} WHERE {where_})", set.join(", "), in_partition(partition));
     note(&*table, mutation, command);
     Ok(())
@@ -166,7 +192,7 @@ pub(super) fn rewrite(
 fn updated_rows(
     schema: &TableSchema,
     assigned: &[Assigned],
-    condition: Option<&ast::Expr>,
+    condition: Option<&str>,
     computed: &dyn Fn(&ColumnSchema) -> bool,
 ) -> impl Fn(&str) -> String + use<> {
     let new_value = |column: &ColumnSchema| {
@@ -215,8 +241,8 @@ fn check_assignments(
         );
         ensure!(
             assignments[..at].iter().all(|(other, _)| other.name != *name),
-            BAD_ARGUMENTS,
-            "Multiple assignments in the single statement to column {name}"
+            MULTIPLE_ASSIGNMENTS_TO_COLUMN,
+            "Multiple assignments in the single statement to column `{name}`"
         );
         if let Some(keys) = table.keys() {
             for (text, _) in keys.all() {

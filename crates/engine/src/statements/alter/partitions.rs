@@ -155,6 +155,18 @@ pub(super) fn remove(
     Ok(())
 }
 
+/// FORGET PARTITION is of replicated tables, which there are none of; what is wrong with the partition is said first.
+pub(super) fn forget(name: &ast::ObjectName, partition: &ast::Partition, ctx: &QueryContext) -> Result<()> {
+    let (table, _) = existing(name, ctx)?;
+    let merge_tree = merge_tree(&*table)?;
+    let wanted = wanted(merge_tree, partition, ctx)?;
+    let state = merge_tree.parts().snapshot()?;
+    if let Some(part) = state.parts.iter().find(|part| wanted.has(&part.info)) {
+        bail!(CANNOT_FORGET_PARTITION, "Partition {} is not empty", part.info.partition.id)
+    }
+    bail!(NOT_IMPLEMENTED, "FORGET PARTITION is not supported by storage {}", table.engine())
+}
+
 /// FETCH PARTITION is of replicated tables, which there are none of; what is wrong with the partition is said first.
 pub(super) fn fetch(
     name: &ast::ObjectName,

@@ -4,6 +4,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
 use chalet_storage::{RowMerging, Table};
 use chalet_syntax::ast;
+use chalet_types::DataType;
 
 /// The table as one of the family, or the kernel's error.
 pub(super) fn merge_tree(table: &dyn Table) -> Result<&MergeTree> {
@@ -33,6 +34,27 @@ pub(super) fn check_not_of_engine(table: &dyn Table, column: &str) -> Result<()>
         );
     }
     Ok(())
+}
+
+/// May a column that the engine reads when it merges rows have another type? A version takes more bytes, what is summed is a number still.
+pub(super) fn engine_column_may_become(
+    rule: &RowMerging,
+    column: &str,
+    from: &DataType,
+    to: &DataType,
+) -> bool {
+    match rule {
+        RowMerging::Replacing { version, .. } if version.as_deref() == Some(column) => {
+            let both = |is_of: fn(&DataType) -> bool| is_of(from) && is_of(to);
+            let is_wider = from.physical().width() < to.physical().width();
+            is_wider && (both(DataType::is_unsigned) || both(DataType::is_signed))
+        }
+        RowMerging::Replacing { is_deleted, .. } if is_deleted.as_deref() == Some(column) => {
+            matches!((from, to), (DataType::UInt8, DataType::Bool) | (DataType::Bool, DataType::UInt8))
+        }
+        RowMerging::Summing { .. } => from.is_integer() && to.is_integer(),
+        _ => false,
+    }
 }
 
 /// Does an expression read a column?

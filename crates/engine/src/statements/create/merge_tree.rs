@@ -270,13 +270,7 @@ fn check_expression(
     // `PARTITION BY tuple()` is no partition.
     let is_empty = matches!(bound.ty(), DataType::Tuple(fields) if fields.is_empty());
     ensure!(is_empty || !bound.columns().is_empty(), ILLEGAL_COLUMN, "{which} key cannot contain constants");
-    ensure!(
-        !bound.ty().contains_several_types(),
-        DATA_TYPE_CANNOT_BE_USED_IN_KEY,
-        "Column with type Variant/Dynamic/JSON is not allowed in key expression. Consider using a subcolumn with a specific data \
-         type instead (for example 'column.Int64' or 'json.some.path.:Int64' if its a JSON path subcolumn) or casting this \
-         column to a specific data type"
-    );
+    check_key_type(bound.ty())?;
     ensure!(
         bound.ty().is_ordered(),
         DATA_TYPE_CANNOT_BE_USED_IN_KEY,
@@ -289,6 +283,18 @@ fn check_expression(
         "{which} key contains nullable columns, but merge tree setting `{NULLABLE_KEY}` is disabled"
     );
     Ok(bound)
+}
+
+/// Fails for a type that no key has: its values are of several types.
+pub(super) fn check_key_type(ty: &DataType) -> Result<()> {
+    ensure!(
+        !ty.contains_several_types(),
+        DATA_TYPE_CANNOT_BE_USED_IN_KEY,
+        "Column with type Variant/Dynamic/JSON is not allowed in key expression. Consider using a subcolumn with a specific data \
+         type instead (for example 'column.Int64' or 'json.some.path.:Int64' if its a JSON path subcolumn) or casting this \
+         column to a specific data type"
+    );
+    Ok(())
 }
 
 /// A call that may give something else another time.

@@ -5,7 +5,7 @@
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
 //! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`]: engines
-//! - [`merge_tree_settings`], [`old_syntax`], [`projection`], [`row_merging`], [`sampling`], [`skip_index`], [`ttl`]: what belongs to ENGINE = MergeTree
+//! - [`merge_tree_settings`], [`old_syntax`], [`projection`], [`row_merging`], [`sampling`], [`skip_index`], [`vector_index`], [`ttl`]: what belongs to ENGINE = MergeTree
 //! - [`materialized`]: MATERIALIZED VIEW
 //! - [`engines`]: which engines there are
 //! - [`stored`]: definitions as they are kept on disk
@@ -38,6 +38,7 @@ mod source_storage;
 mod stored;
 mod table;
 pub(crate) mod ttl;
+mod vector_index;
 mod view;
 
 pub(crate) use self::clauses::comment_sql;
@@ -54,4 +55,4 @@ pub(crate) use self::merge_tree::{check_keys, sorting_key, sorting_keys};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
 pub(crate) use self::table::table;
-pub(crate) use self::view::view;
+pub(crate) use self::view::{comment_view, qualify, view};

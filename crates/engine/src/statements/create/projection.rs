@@ -1,5 +1,6 @@
 //! PROJECTION in the definition of a MergeTree: what may be one.
 
+use super::merge_tree::check_key_type;
 use super::merge_tree_settings::check_name;
 use crate::projections::declared::{aggregates, parsed};
 use crate::query_context::QueryContext;
@@ -91,7 +92,11 @@ fn check_one(written: &ProjectionDef, schema: &TableSchema, ctx: &QueryContext) 
         select.projection.extend(sorted.iter().map(|item| item.expr.clone()));
     }
     let query = ast::Query { body: ast::SetExpr::Select(Box::new(select)), span: query.span };
-    bind_query(&query, &ctx, &ctx.ids)?;
+    let bound = bind_query(&query, &ctx, &ctx.ids)?;
+    let keys = &bound.fields[bound.fields.len().saturating_sub(sorted.len())..];
+    for key in keys.iter().filter(|_| !is_aggregate) {
+        check_key_type(&key.ty)?;
+    }
     ensure!(
         !is_aggregate || sorted.is_empty(),
         ILLEGAL_PROJECTION,

@@ -1,6 +1,7 @@
 //! INDEX of a MergeTree: what the kernel takes, and what it refuses.
 
 use super::merge_tree::changing_part;
+use super::vector_index;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_with_aliases;
 use chalet_base::{Result, bail, ensure};
@@ -9,7 +10,7 @@ use chalet_syntax::ast::{self, Expr, ExprKind, Literal};
 use chalet_types::DataType;
 
 /// An index of text has no granules: one of them is of all rows.
-const TEXT_GRANULARITY: u64 = 100_000_000;
+const WHOLE_PART: u64 = 100_000_000;
 
 const KINDS: &str =
     "hypothesis, text, vector_similarity, bloom_filter, sparse_grams, tokenbf_v1, ngrambf_v1, set, minmax";
@@ -32,7 +33,7 @@ pub(crate) fn declared(written: &ast::IndexDef) -> Result<SkipIndex> {
     let granularity = written.granularity.unwrap_or(1);
     ensure!(granularity > 0, BAD_ARGUMENTS, "Index GRANULARITY must be a positive integer");
     // A part has one, whatever is written.
-    let granularity = if is_text { TEXT_GRANULARITY } else { granularity };
+    let granularity = if is_text { WHOLE_PART } else { granularity };
     Ok(SkipIndex {
         name: written.name.name.as_str().into(),
         expr: written.expr.to_string().into(),
@@ -121,7 +122,7 @@ fn check_type(index: &SkipIndex, types: &[DataType]) -> Result<()> {
         "hypothesis" => {
             bail!(ILLEGAL_INDEX, "Index of type 'hypothesis' is no longer supported. Please drop the index")
         }
-        "vector_similarity" => bail!(NOT_IMPLEMENTED, "An index of type vector_similarity is not supported"),
+        "vector_similarity" => vector_index::check(args, types),
         _ => bail!(INCORRECT_QUERY, "Unknown Index type '{name}'. Available index types: {KINDS}"),
     }
 }
@@ -190,7 +191,8 @@ fn is_text(ty: &DataType) -> bool {
         DataType::Array(element) => element.bare(),
         other => other,
     };
-    matches!(inner, DataType::String | DataType::FixedString(_)) && !ty.is_nullable()
+    // The bytes of an IPv6 are a FixedString's.
+    matches!(inner, DataType::String | DataType::FixedString(_) | DataType::IPv6) && !ty.is_nullable()
 }
 
 /// `size` is where the arguments say the size of the filter; the number of hash functions follows.
@@ -228,8 +230,12 @@ fn text(args: &[Expr], types: &[DataType]) -> Result<()> {
     ensure!(TOKENIZERS.contains(&tokenizer.as_str()), BAD_ARGUMENTS, "Unknown tokenizer: '{tokenizer}'");
     ensure!(types.len() == 1, INCORRECT_NUMBER_OF_COLUMNS, "Text index must be created on a single column");
     for ty in types {
+        let element = match ty.bare() {
+            DataType::Array(element) => element.bare(),
+            other => other,
+        };
         ensure!(
-            is_text(ty),
+            matches!(element, DataType::String | DataType::FixedString(_)),
             BAD_ARGUMENTS,
             "Text index must be created on columns of type with base type of String or FixedString, got: {ty}"
         );

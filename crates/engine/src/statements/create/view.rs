@@ -7,7 +7,7 @@ use super::materialized;
 use super::stored::{self, check_table};
 use crate::column_definitions::{columns, comment_of};
 use crate::query_context::QueryContext;
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_view;
 use chalet_storage::TableSchema;
 use chalet_storage::catalog::Entry;
@@ -49,12 +49,7 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
         }
         (_, Some(bound)) => TableSchema::new_checked(ctx.columns_of(&bound))?,
     };
-    let definition = format!(
-        "{}{}\nAS {}",
-        if schema.columns.is_empty() { String::new() } else { format!("\n(\n{}\n)", columns_sql(&schema)) },
-        comment_sql(create.comment.as_deref()),
-        chalet_syntax::print::format_query(&query)
-    );
+    let definition = definition_of(&schema, create.comment.as_deref(), &query);
     let view = Arc::new(View { schema, query: query.to_string() });
     let comment = comment_of(create.comment.as_deref());
     let kind = if create.temporary { "TEMPORARY VIEW" } else { "VIEW" };
@@ -66,8 +61,38 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     ctx.database.shared.catalog.create_table(database, name, entry, create.if_not_exists, create.or_replace)
 }
 
+fn definition_of(schema: &TableSchema, comment: Option<&[u8]>, query: &ast::Query) -> String {
+    let columns = match schema.columns.is_empty() {
+        true => String::new(),
+        false => format!("\n(\n{}\n)", columns_sql(schema)),
+    };
+    format!("{columns}{}\nAS {}", comment_sql(comment), chalet_syntax::print::format_query(query))
+}
+
+/// ALTER TABLE ... MODIFY COMMENT of a view that is a query. Is the table one?
+pub(crate) fn comment_view(name: &ast::ObjectName, comment: &[u8], ctx: &QueryContext) -> Result<bool> {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
+    let Some(entry) = ctx.database.shared.catalog.find(database, &name.name.name) else { return Ok(false) };
+    let Some(view) = entry.table.as_any().downcast_ref::<View>() else { return Ok(false) };
+    writable(database, ctx)?;
+    let Some(ast::StatementKind::Query(query)) =
+        chalet_syntax::parse_printed(&view.query)?.pop().map(|statement| statement.kind)
+    else {
+        bail!(LOGICAL_ERROR, "View {database}.{} reads no query", name.name.name)
+    };
+    let definition = definition_of(&view.schema, Some(comment).filter(|comment| !comment.is_empty()), &query);
+    let commented = Entry {
+        table: entry.table.clone(),
+        definition: definition.into(),
+        comment: comment_of(Some(comment)),
+        ..entry
+    };
+    ctx.database.shared.catalog.create_table(database, &name.name.name, commented, false, true)?;
+    Ok(true)
+}
+
 /// Writes the database before the names of tables, so that the view means the same wherever it is read.
-pub(super) fn qualify(query: &mut ast::Query, database: &str, ctx: &QueryContext) {
+pub(crate) fn qualify(query: &mut ast::Query, database: &str, ctx: &QueryContext) {
     let mut names: Vec<String> = Vec::new();
     collect_ctes(&query.body, &mut names);
     chalet_syntax::visit::for_each_table_mut(query, &mut |table| {
