@@ -13,7 +13,7 @@ use crate::implicit_indexes;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
 use crate::statements::create::{self, skip_index, sorting_keys};
-use crate::stored_columns::{bind_stored, validate};
+use crate::stored_columns::{bind_stored, nested_prefix, validate};
 use chalet_base::suggest::nearest;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
@@ -582,6 +582,19 @@ impl<'a> Draft<'a> {
     }
 
     fn drop(&mut self, if_exists: bool, name: &str) -> Result<()> {
+        // The name of a Nested stands for all of its arrays.
+        let is_part = |column: &Altered| {
+            nested_prefix(&column.schema.name) == Some(name) && matches!(column.schema.ty, DataType::Array(_))
+        };
+        let is_column = self.columns.iter().any(|column| *column.schema.name == *name);
+        let parts = self.columns.iter().filter(|column| !is_column && is_part(column));
+        let parts: Vec<Arc<str>> = parts.map(|column| column.schema.name.clone()).collect();
+        for part in &parts {
+            self.drop(if_exists, part)?;
+        }
+        if !parts.is_empty() {
+            return Ok(());
+        }
         let Some(at) = self.position(name, if_exists)? else { return Ok(()) };
         self.check_free(name, "drop")?;
         self.columns.remove(at);
