@@ -92,6 +92,18 @@ struct Files {
     files: HashMap<String, Box<dyn Inserter>>,
 }
 
+impl Files {
+    fn open(&self, value: &str) -> Result<Box<dyn Inserter>> {
+        let is_name = !value.is_empty() && !value.contains(['/', '\\', '\0', '*', '?', '{', '}']);
+        ensure!(
+            is_name,
+            CANNOT_PARSE_TEXT,
+            "Illegal character in the partition id {value:?}, which is a part of a file's name"
+        );
+        self.ctx.table_function(&self.function, &at(&self.args, value))?.insert()
+    }
+}
+
 impl Inserter for Files {
     fn write(&mut self, block: Block) -> Result<()> {
         let values = self.value.evaluate(&block)?.swap_remove(0);
@@ -106,19 +118,12 @@ impl Inserter for Files {
             rows[at].1.push(row as u32);
         }
         for (value, rows) in rows {
-            if !self.files.contains_key(&value) {
-                let is_name = !value.is_empty() && !value.contains(['/', '\\', '\0', '*', '?', '{', '}']);
-                ensure!(
-                    is_name,
-                    CANNOT_PARSE_TEXT,
-                    "Illegal character in the partition id {value:?}, which is a part of a file's name"
-                );
-                let table = self.ctx.table_function(&self.function, &at(&self.args, &value))?;
-                self.files.insert(value.clone(), table.insert()?);
-            }
-            if let Some(file) = self.files.get_mut(&value) {
-                file.write(block.gather(&rows))?;
-            }
+            let mut file = match self.files.remove(&value) {
+                Some(file) => file,
+                None => self.open(&value)?,
+            };
+            file.write(block.gather(&rows))?;
+            self.files.insert(value, file);
         }
         Ok(())
     }

@@ -21,7 +21,6 @@ pub(super) enum Place {
     PartIndex,
     /// The number of the row in its part.
     Offset,
-    BlockOffset,
     /// How many rows parts before it have.
     StartingOffset,
     /// The number of the row's granule in its part.
@@ -39,7 +38,7 @@ pub(super) enum Place {
 
 impl Place {
     pub fn needs_numbers(&self) -> bool {
-        matches!(self, Place::Offset | Place::BlockOffset | Place::GranuleOffset)
+        matches!(self, Place::Offset | Place::GranuleOffset)
     }
 }
 
@@ -56,7 +55,7 @@ pub(super) fn places(
             "_partition_id" if column.is_virtual => Place::PartitionId,
             "_part_index" if column.is_virtual => Place::PartIndex,
             "_part_offset" if column.is_virtual => Place::Offset,
-            "_block_offset" if column.is_virtual => Place::BlockOffset,
+            "_block_offset" if column.is_virtual => Place::Offset,
             "_part_starting_offset" if column.is_virtual => Place::StartingOffset,
             "_part_granule_offset" if column.is_virtual => Place::GranuleOffset,
             "_block_number" if column.is_virtual => Place::BlockNumber,

@@ -3,7 +3,7 @@
 
 use super::definition::Definition;
 use super::layout::{Layout, Place, places};
-use super::part::{Part, PartInfo};
+use super::part::Part;
 use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
 use super::partition_bounds::{may_be_within, partition_columns};
@@ -573,10 +573,6 @@ impl Shared {
                 Place::DataVersion => {
                     constant(Value::UInt(info.mutation.max(info.max_block)), &DataType::UInt64)?
                 }
-                Place::BlockNumber | Place::BlockOffset if is_forgotten(place, info, &self.definition) => {
-                    bail!(NOT_IMPLEMENTED, "The block of rows that were merged or mutated since is not kept")
-                }
-                Place::BlockOffset => numbered(&numbers)?.clone(),
                 Place::BlockNumber => constant(Value::UInt(info.min_block), &DataType::UInt64)?,
                 Place::StartingOffset => {
                     let before: u64 = self.parts[..part].iter().map(|part| part.info.rows).sum();
@@ -788,10 +784,4 @@ impl ScanWorker for Worker {
     fn take_passed_by(&mut self) -> u64 {
         std::mem::take(&mut self.passed_by)
     }
-}
-
-/// Are these rows no longer where they were inserted, in a table that says that it knows? No answer is better than a wrong one.
-fn is_forgotten(place: &Place, info: &PartInfo, definition: &Definition) -> bool {
-    let is_moved = info.mutation > 0 && matches!(place, Place::BlockOffset);
-    definition.keeps_blocks && (info.level > 0 || is_moved)
 }

@@ -86,11 +86,12 @@ fn definition_hash(schema: &TableSchema) -> u64 {
     xxh3_64(said.collect::<String>().as_bytes()).max(1)
 }
 
-fn with_virtual(schema: TableSchema) -> TableSchema {
+fn with_virtual(schema: TableSchema, keeps_blocks: bool) -> TableSchema {
     let mut columns = schema.columns.to_vec();
     for (name, comment) in VIRTUAL {
         let is_block = name.starts_with("_block");
-        if schema.index_of(name).is_some() {
+        // Merges forget where rows came from: no answer is better than another one.
+        if schema.index_of(name).is_some() || (is_block && keeps_blocks) {
             continue;
         }
         let ty = match name {
@@ -128,7 +129,7 @@ impl MergeTree {
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
             implicit_indexes: layout.implicit_indexes,
-            schema: with_virtual(schema),
+            schema: with_virtual(schema, layout.keeps_blocks),
             columns: Arc::new(columns),
             format,
             cast,
@@ -170,7 +171,7 @@ impl MergeTree {
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
             implicit_indexes: layout.implicit_indexes,
-            schema: with_virtual(schema),
+            schema: with_virtual(schema, layout.keeps_blocks),
             columns,
             format,
             cast,
@@ -197,7 +198,7 @@ impl MergeTree {
         let columns = ColumnsVersion { number, columns: columns.into(), definition };
         super::part_file::structure(&columns)?;
         let definition = Definition {
-            schema: with_virtual(schema),
+            schema: with_virtual(schema, self.definition.keeps_blocks),
             columns: Arc::new(columns),
             ..self.definition.clone()
         };
