@@ -38,7 +38,7 @@ fn code(arg: &Argument) -> Result<ErrorCode> {
         bail!(ILLEGAL_COLUMN, "Third argument of function throwIf must be a constant")
     };
     let known = codes::ALL.iter().find(|known| known.number == number);
-    Ok(known.copied().unwrap_or(ErrorCode { number, name: "" }))
+    Ok(known.copied().unwrap_or(ErrorCode { number, name: Default::default() }))
 }
 
 impl ScalarFunction for ThrowIf {
