@@ -135,7 +135,7 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
                 }
             }
             let partitioned = match &insert.partition_by {
-                Some(expr) => Partitioned::new(call, &args, expr, ctx)?,
+                Some(expr) => Partitioned::files(call, &args, expr, ctx)?,
                 None => None,
             };
             let table = match partitioned {

@@ -29,7 +29,7 @@ pub(super) struct Partitioned {
 
 impl Partitioned {
     /// The files of a call of `file`, if its path has a place for the value.
-    pub fn new(
+    pub fn files(
         call: &ast::Call,
         args: &[TableArgument],
         expr: &ast::Expr,
@@ -73,7 +73,7 @@ impl Table for Partitioned {
     }
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
-        let (fields, bound) = bind_stored([&*self.expr].into_iter(), &self.schema, &self.ctx)?;
+        let (fields, bound) = bind_stored([&*self.expr], &self.schema, &self.ctx)?;
         let value = Program::new(&[&bound[0]], &layout(&fields), &self.ctx.functions)?;
         let (function, args) = (self.function.clone(), self.args.clone());
         Ok(Box::new(Files { function, args, value, ctx: self.ctx.clone(), files: HashMap::default() }))
