@@ -59,7 +59,7 @@ REASONS = {
         (r".*", "a client of another system"),
     ],
     "database_engines": [(r"Ordinary|Replicated", "refused with the kernel's error"), (r".*", "a client of another system")],
-    "dictionary_layouts": [(r"polygon.*", "needs the geometric types"), (r".*", "not written yet")],
+    "dictionary_layouts": [(r".*", "not written yet")],
     "dictionary_sources": [(r".*", "a client of another system")],
     "formats": [
         (r"MySQLWire|PostgreSQLWire", "the protocol of another server"),

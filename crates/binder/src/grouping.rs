@@ -207,7 +207,10 @@ impl SelectBinder<'_> {
         for (field, key) in &mut keys {
             *key = crate::call::cast(self.query.env, key.clone(), &field.ty)?;
         }
+        // `GROUP BY ()` is written, though without a key: rows that there are not are no group.
+        let is_empty_list = matches!(&select.group_by, Some(ast::GroupBy::Exprs(exprs)) if exprs.is_empty());
         let empty_if_no_rows = settings.empty_result_for_aggregation_by_empty_set
+            || is_empty_list
             || !sets.is_empty() && !self.grouping.are_listed;
         Ok(Plan::Aggregate(Aggregate {
             input: Box::new(input),

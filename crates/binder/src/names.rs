@@ -51,6 +51,7 @@ impl SelectBinder<'_> {
             ExprKind::Call(call) if call.counts_rows() => {}
             ExprKind::Call(call) => {
                 self.spell_out(&mut call.args);
+                self.quote_table(call);
                 self.hide_secrets(call);
             }
             ExprKind::Lambda { body, .. } => {
@@ -74,6 +75,17 @@ impl SelectBinder<'_> {
                 Some(names) => args.extend(names.iter().map(|name| identifier(name))),
                 None => args.push(arg),
             }
+        }
+    }
+
+    /// The name of a table that a function takes is shown as text, however it is written.
+    fn quote_table(&self, call: &mut Call) {
+        let function = self.query.env.registry().called(&call.name);
+        let is_table = |e: &Expr| matches!(e.kind, ExprKind::Identifier(_)) && e.alias.is_none();
+        if let Some(first) = call.args.first_mut().filter(|first| is_table(first))
+            && function.is_some_and(|function| function.record().takes_table_name)
+        {
+            first.kind = ExprKind::Literal(Literal::String(column_name(first).into_bytes()));
         }
     }
 

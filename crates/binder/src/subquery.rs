@@ -4,7 +4,7 @@ use crate::query::{BoundQuery, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::{Result, bail};
 use chalet_columns::{Block, Vector};
-use chalet_plan::{Expr, FromEnd, Limit, Literal, Plan, RowParts, SubqueryKind};
+use chalet_plan::{Expr, Field, FromEnd, Limit, Literal, Plan, RowParts, SubqueryKind};
 use chalet_syntax::ast;
 use chalet_types::{DataType, TupleField, Value};
 use std::cell::Cell;
@@ -80,10 +80,10 @@ impl SelectBinder<'_> {
             };
             return Ok(Expr::Literal(Literal { value: Arc::new(value), ty }));
         }
+        // Of no row the tuple has no names.
+        let name = |field: &Field| row.map(|_| field.name.clone());
         let fields = bound.fields.iter();
-        let ty = DataType::Tuple(
-            fields.map(|f| TupleField { name: Some(f.name.clone()), ty: f.ty.clone() }).collect(),
-        );
+        let ty = DataType::Tuple(fields.map(|f| TupleField { name: name(f), ty: f.ty.clone() }).collect());
         match row {
             Some(block) => {
                 let values = block.columns().iter().map(|c| c.value(0)).collect();

@@ -202,6 +202,13 @@ impl SelectBinder<'_> {
         (end, unit): (&str, ast::FrameUnit),
     ) -> Result<(Value, DataType)> {
         let literal = self.constant(e, "Window frame offset")?;
+        ensure!(
+            !matches!(literal.ty.bare(), DataType::Interval(_)),
+            BAD_ARGUMENTS,
+            "Window frame {} OFFSET expression must be constant with numeric type. Actual: {e} of type {}",
+            if end == "start" { "begin" } else { end },
+            literal.ty
+        );
         let value = literal.value();
         let unit = match unit {
             ast::FrameUnit::Rows => "ROWS",

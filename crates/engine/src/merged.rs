@@ -178,6 +178,10 @@ fn merged(
                 quoted(&column.name)
             }
             Some(at) if !of_table.columns[at].is_virtual => cast(&quoted(&column.name), column),
+            // Rows that it has of other tables bring the names of those.
+            _ if column.is_virtual && entry.table.as_any().is::<MergeEngine>() => {
+                cast(&quoted(&column.name), column)
+            }
             _ if &*column.name == "_table" => cast(&string_literal(&table), column),
             _ if &*column.name == "_database" => cast(&string_literal(&database), column),
             Some(_) if column.is_virtual => cast(&quoted(&column.name), column),

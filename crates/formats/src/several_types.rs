@@ -179,9 +179,9 @@ fn skips(ty: &JsonType, path: &[u8]) -> Result<bool> {
         return Ok(true);
     }
     for regexp in &ty.skipped_regexps {
-        let whole = Regex::new(&format!("^(?:{regexp})$"));
-        let whole = whole.map_err(|e| err!(CANNOT_COMPILE_REGEXP, "Cannot compile {regexp}: {e}"))?;
-        if whole.is_match(path) {
+        let skipped = Regex::new(regexp);
+        let skipped = skipped.map_err(|e| err!(CANNOT_COMPILE_REGEXP, "Cannot compile {regexp}: {e}"))?;
+        if skipped.is_match(path) {
             return Ok(true);
         }
     }

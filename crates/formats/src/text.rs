@@ -67,6 +67,8 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
         input_format_csv_enum_as_number: s.input_format_csv_enum_as_number,
         input_format_tsv_enum_as_number: s.input_format_tsv_enum_as_number,
         type_json_skip_duplicated_paths: s.type_json_skip_duplicated_paths,
+        type_json_use_partial_match_to_skip_paths_by_regexp: s
+            .type_json_use_partial_match_to_skip_paths_by_regexp,
         input_format_json_empty_as_default: s.input_format_json_empty_as_default,
         input_format_csv_use_default_on_bad_values: s.input_format_csv_use_default_on_bad_values,
         input_format_csv_deserialize_separate_columns_into_tuple: s

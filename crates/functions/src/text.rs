@@ -37,6 +37,10 @@ pub fn output_settings(ctx: &Context) -> TextSettings {
         output_format_json_escape_forward_slashes: flag("output_format_json_escape_forward_slashes", true),
         output_format_json_named_tuples_as_objects: flag("output_format_json_named_tuples_as_objects", true),
         type_json_skip_duplicated_paths: flag("type_json_skip_duplicated_paths", false),
+        type_json_use_partial_match_to_skip_paths_by_regexp: flag(
+            "type_json_use_partial_match_to_skip_paths_by_regexp",
+            true,
+        ),
         ..base
     }
 }

@@ -182,6 +182,13 @@ const MAX_PRECISION: u8 = 76;
 
 fn decimals(a: &DataType, b: &DataType) -> Option<DataType> {
     use DataType::*;
+    // Decimals of one width and scale are the same type: the first of them is taken.
+    if let (Decimal { precision: p, scale: s }, Decimal { precision: q, scale: t }) = (a, b)
+        && s == t
+        && widest_of_same_width(*p) == widest_of_same_width(*q)
+    {
+        return Some(a.clone());
+    }
     let parts = |ty: &DataType| match ty {
         Decimal { precision, scale } => Some((widest_of_same_width(*precision), *scale)),
         _ => Some((0, 0)),

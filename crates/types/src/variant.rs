@@ -58,7 +58,6 @@ impl JsonType {
         let inside = |known: &Arc<str>| known.strip_prefix(path)?.strip_prefix('.').map(Arc::from);
         JsonType {
             typed: self.typed.iter().filter_map(|(known, ty)| Some((inside(known)?, ty.clone()))).collect(),
-            skipped: self.skipped.iter().filter_map(inside).collect(),
             ..self.clone()
         }
     }

@@ -2,9 +2,10 @@
 
 use super::definition::Definition;
 use super::key_cache::gathered;
+use super::layout::KeyKind;
 use super::loaded::Loaded;
 use super::table::Dictionary;
-use chalet_base::Result;
+use chalet_base::{Result, ensure};
 use chalet_columns::{Block, Vector};
 use chalet_storage::fixed::BlockScan;
 use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
@@ -84,7 +85,19 @@ impl Table for Attached {
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {
-        let blocks = match self.dictionary.definition.is_cache() {
+        let definition = &self.dictionary.definition;
+        ensure!(
+            definition.layout.keys != KeyKind::Polygon || definition.keeps_polygons,
+            UNSUPPORTED_METHOD,
+            "Set `store_polygon_key_column` setting in dictionary configuration to true to support reading from \
+             PolygonDictionary"
+        );
+        ensure!(
+            definition.layout.keys != KeyKind::Pattern,
+            NOT_FOUND_COLUMN_IN_BLOCK,
+            "A dictionary of regular expressions has no rows that could be read"
+        );
+        let blocks = match definition.is_cache() {
             // What is there, as in the kernel: nobody asked for the others.
             true => gathered(self.dictionary.cache().rows(Instant::now()).into_iter()),
             false => vec![self.loaded()?.rows.clone()],

@@ -2,6 +2,8 @@
 
 use super::definition::{Attribute, Definition, Ranges, Source};
 use super::layout::{self, KeyKind, Layout};
+use super::patterns;
+use super::polygons::depth_of_key;
 use crate::query_context::QueryContext;
 use crate::written_settings::setting_text;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
@@ -105,7 +107,15 @@ pub(crate) fn definition(
     let source_part = create.source.as_ref().ok_or_else(|| empty("source"))?;
     let columns = columns(create, layout)?;
     let attributes = attributes(create, layout, ctx)?;
-    let source = source_of(source_part, create, &columns, database, ctx)?;
+    let source = match layout.keys {
+        KeyKind::Pattern => source_of(source_part, create, &patterns::source_columns(), database, ctx)?,
+        _ => source_of(source_part, create, &columns, database, ctx)?,
+    };
+    let source = match (check_keys(layout, &columns[..create.primary_key.len()]), source) {
+        // As in the kernel, it is found out when it is loaded.
+        (Err(error), _) => Source::Query { sql: Err(error), shown: String::new() },
+        (Ok(()), source) => source,
+    };
     let number = |key: &str| option(layout_part, key).and_then(|text| text.parse::<u64>().ok());
     Ok(Definition {
         schema: TableSchema::new(columns),
@@ -119,6 +129,7 @@ pub(crate) fn definition(
         most_keys: number("MAX_ARRAY_SIZE").unwrap_or(MOST_FLAT_KEYS),
         // As the kernel does: a power of two.
         most_cells: number("SIZE_IN_CELLS").map_or(usize::MAX, |n| n.next_power_of_two() as usize),
+        keeps_polygons: number("STORE_POLYGON_KEY_COLUMN") == Some(1),
         source,
         lifetime,
     })
@@ -149,6 +160,34 @@ fn layout_of(part: &ast::KeyValueFunction) -> Result<&'static Layout> {
     found.ok_or_else(|| err!(UNKNOWN_ELEMENT_IN_CONFIG, "Unknown dictionary layout type: {word}"))
 }
 
+/// Keys of polygons and of regular expressions are one column of such a type.
+fn check_keys(layout: &Layout, keys: &[ColumnSchema]) -> Result<()> {
+    match layout.keys {
+        KeyKind::Polygon => {
+            ensure!(
+                keys.len() == 1,
+                BAD_ARGUMENTS,
+                "The 'key' should consist of a single attribute for a polygon dictionary"
+            );
+            ensure!(
+                depth_of_key(&keys[0].ty).is_some(),
+                BAD_ARGUMENTS,
+                "The key type {} is not one of the following allowed types for a polygon dictionary: \
+                 Array(Array(Array(Array(Float64)))) Array(Array(Array(Tuple(Float64, Float64)))) Array(Array(Float64)) \
+                 Array(Tuple(Float64, Float64)) ",
+                keys[0].ty
+            );
+        }
+        KeyKind::Pattern => ensure!(
+            keys.len() == 1 && keys[0].ty == DataType::String,
+            INCORRECT_DICTIONARY_DEFINITION,
+            "dictionary regexp_tree should have one primary key with string value to represent regular expressions"
+        ),
+        _ => {}
+    }
+    Ok(())
+}
+
 fn attribute<'a>(create: &'a ast::CreateDictionary, name: &str) -> Option<&'a ast::DictionaryAttribute> {
     create.attributes.iter().find(|attribute| attribute.name.name == name)
 }
@@ -157,7 +196,7 @@ fn attribute<'a>(create: &'a ast::CreateDictionary, name: &str) -> Option<&'a as
 fn columns(create: &ast::CreateDictionary, layout: &Layout) -> Result<Vec<ColumnSchema>> {
     let keys = &create.primary_key;
     ensure!(
-        layout.keys == KeyKind::Complex || keys.len() == 1,
+        !matches!(layout.keys, KeyKind::Simple | KeyKind::Prefix) || keys.len() == 1,
         INCORRECT_DICTIONARY_DEFINITION,
         "Primary key for simple dictionary must contain exactly one element"
     );
@@ -169,7 +208,12 @@ fn columns(create: &ast::CreateDictionary, layout: &Layout) -> Result<Vec<Column
         let ty = match layout.keys {
             KeyKind::Simple => DataType::UInt64,
             KeyKind::Prefix => DataType::String,
-            KeyKind::Complex => declared.ty.text.parse()?,
+            KeyKind::Complex | KeyKind::Pattern => declared.ty.text.parse()?,
+            KeyKind::Polygon => {
+                let ty = declared.ty.text.parse()?;
+                ensure!(can_be_attribute(&ty), UNKNOWN_TYPE, "Unknown type {ty} for dictionary attribute");
+                ty
+            }
         };
         columns.push(ColumnSchema::new(key.name.as_str(), ty));
     }
@@ -261,6 +305,11 @@ fn check_literal(written: &ast::Expr) -> Result<()> {
     match &written.kind {
         ExprKind::Literal(_) => Ok(()),
         ExprKind::Call(call) if call.style != CallStyle::Function && call.name == "array" => {
+            ensure!(
+                !call.args.is_empty(),
+                SYNTAX_ERROR,
+                "The default of a dictionary's attribute is an empty array"
+            );
             call.args.iter().try_for_each(check_literal)
         }
         _ => bail!(SYNTAX_ERROR, "The default of a dictionary's attribute must be a literal, not {written}"),

@@ -1,6 +1,7 @@
 //! What a dictionary is made of, as data.
 
-use super::layout::Layout;
+use super::layout::{KeyKind, Layout};
+use super::patterns;
 use chalet_base::Error;
 use chalet_columns::Vector;
 use chalet_storage::{ColumnSchema, TableSchema};
@@ -55,6 +56,8 @@ pub(crate) struct Definition {
     pub most_keys: u64,
     /// How many keys a cache has, at most.
     pub most_cells: usize,
+    /// Are polygons there to be read, and not only to be looked up in?
+    pub keeps_polygons: bool,
     pub source: Source,
     /// Seconds, least and most; 0 and 0 for ever.
     pub lifetime: (u64, u64),
@@ -63,6 +66,14 @@ pub(crate) struct Definition {
 impl Definition {
     pub fn keys(&self) -> &[ColumnSchema] {
         &self.schema.columns[..self.n_keys]
+    }
+
+    /// What is read of the source.
+    pub fn source_columns(&self) -> Arc<[ColumnSchema]> {
+        match self.layout.keys {
+            KeyKind::Pattern => patterns::source_columns().into(),
+            _ => self.schema.columns.clone(),
+        }
     }
 
     /// The type of the value that chooses among the ranges of a key.

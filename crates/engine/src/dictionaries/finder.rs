@@ -92,6 +92,10 @@ impl Finder {
     /// The rows of keys, as for [`Loaded::find`].
     pub fn find(&self, keys: &[Vector], range: Option<&Vector>) -> Result<Found> {
         match self {
+            Finder::Loaded(loaded) if let Some(patterns) = &loaded.patterns => {
+                let made = loaded.of_texts(patterns, &keys[0])?;
+                Ok(Found { rows: made.find(keys, range)?, loaded: Arc::new(made) })
+            }
             Finder::Loaded(loaded) => Ok(Found { rows: loaded.find(keys, range)?, loaded: loaded.clone() }),
             Finder::ByKey { table, definition, seen } => {
                 find_by_key(attached(table)?, definition, seen, keys)

@@ -1,7 +1,8 @@
 //! Keys to rows. Rows are numbered from 1; 0 stands for a key that is not there.
 
 use super::definition::Definition;
-use super::layout::KeyKind;
+use super::layout::{EDGES_BELONG, KeyKind};
+use super::polygons::{Polygons, depth_of_key};
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::rows::RowCodec;
@@ -24,6 +25,9 @@ pub(crate) enum Index {
     },
     /// By length, then by the address without the bits behind the prefix.
     Prefixes(BTreeMap<u8, HashMap<u128, u32>>),
+    Polygons(Polygons),
+    /// Rows were made for keys, in their order.
+    InOrder,
 }
 
 /// A row and the values for which it counts, both bounds included; none where it is open.
@@ -74,6 +78,15 @@ pub(crate) fn build(definition: &Definition, block: Block) -> Result<(Block, Ind
             Ok((block.gather(&order), Index::Rows(codecs, index)))
         }
         KeyKind::Prefix => prefixes(&keys[0], &block),
+        KeyKind::Polygon => {
+            let Some(depth) = depth_of_key(&definition.keys()[0].ty) else {
+                bail!(LOGICAL_ERROR, "A key is no polygon")
+            };
+            let covers_edges = definition.layout.word == EDGES_BELONG;
+            let polygons = Polygons::new(block.column(0), block.n_rows(), depth, covers_edges);
+            Ok((block, Index::Polygons(polygons)))
+        }
+        KeyKind::Pattern => Ok((block, Index::InOrder)),
     }
 }
 
@@ -221,6 +234,8 @@ impl Index {
                 };
                 (0..n_rows).map(|row| found(row).unwrap_or(0)).collect()
             }
+            Index::Polygons(polygons) => polygons.find(&keys[0], &keys[1])?,
+            Index::InOrder => (1..=n_rows as u32).collect(),
             Index::Prefixes(by_length) => {
                 let found = |key: &[u8]| {
                     let address = u128::from_be_bytes(key.try_into().ok()?);

@@ -9,6 +9,10 @@ pub(crate) enum KeyKind {
     Complex,
     /// A network prefix; addresses are looked up.
     Prefix,
+    /// A polygon, or several; points are looked up.
+    Polygon,
+    /// A regular expression; texts are looked up.
+    Pattern,
 }
 
 /// A layout that is supported.
@@ -34,7 +38,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Has a key one row at most, whatever else is asked?
     pub fn has_unique_keys(&self) -> bool {
-        !self.has_ranges && self.keys != KeyKind::Prefix
+        !self.has_ranges && matches!(self.keys, KeyKind::Simple | KeyKind::Complex)
     }
 }
 
@@ -54,6 +58,11 @@ const COMPLEX: Layout =
 
 /// What reads its source for each statement: nothing of it is kept.
 const READ_THROUGH: Layout = Layout { last_wins: true, reads_through: true, ..HASHED };
+
+const POLYGON: Layout = Layout { word: "polygon", type_name: "Polygon", keys: KeyKind::Polygon, ..HASHED };
+
+/// The layout of polygons whose edges belong to them.
+pub(super) const EDGES_BELONG: &str = "polygon_simple";
 
 const LAYOUTS: &[Layout] = &[
     Layout { word: "flat", type_name: "Flat", last_wins: true, is_flat: true, ..HASHED },
@@ -86,18 +95,15 @@ const LAYOUTS: &[Layout] = &[
         ..READ_THROUGH
     },
     Layout { word: "ip_trie", type_name: "Trie", keys: KeyKind::Prefix, last_wins: true, ..HASHED },
+    POLYGON,
+    Layout { word: EDGES_BELONG, ..POLYGON },
+    Layout { word: "polygon_index_each", ..POLYGON },
+    Layout { word: "polygon_index_cell", ..POLYGON },
+    Layout { word: "regexp_tree", type_name: "RegExpTree", keys: KeyKind::Pattern, ..HASHED },
 ];
 
 /// Layouts of the kernel that are not here.
-pub(crate) const OTHERS: [&str; 7] = [
-    "polygon",
-    "polygon_simple",
-    "polygon_index_each",
-    "polygon_index_cell",
-    "regexp_tree",
-    "ssd_cache",
-    "complex_key_ssd_cache",
-];
+pub(crate) const OTHERS: [&str; 2] = ["ssd_cache", "complex_key_ssd_cache"];
 
 /// The words of all layouts, and whether their keys may be of several columns and of other types than UInt64.
 pub(crate) fn names() -> impl Iterator<Item = (&'static str, bool)> {

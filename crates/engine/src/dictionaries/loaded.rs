@@ -3,6 +3,8 @@
 use super::definition::Definition;
 use super::hierarchy::Hierarchy;
 use super::index::{self, Index};
+use super::layout::KeyKind;
+use super::patterns::Patterns;
 use chalet_base::Result;
 use chalet_columns::{Block, Vector};
 use std::sync::Arc;
@@ -18,6 +20,8 @@ pub(crate) struct Loaded {
     values: Vec<Vector>,
     index: Index,
     hierarchy: OnceLock<Hierarchy>,
+    /// Of a dictionary whose keys are regular expressions, which has no rows then but those that are made for texts.
+    pub patterns: Option<Patterns>,
     /// Keys that were looked up, and those of them that were there.
     pub asked: AtomicU64,
     pub found: AtomicU64,
@@ -26,6 +30,21 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Indexes blocks whose columns are those of the definition.
     pub fn new(definition: Arc<Definition>, blocks: &[Block]) -> Result<Loaded> {
+        if definition.layout.keys == KeyKind::Pattern {
+            let patterns = Patterns::new(&definition.attributes, blocks)?;
+            return Ok(Loaded { patterns: Some(patterns), ..Loaded::indexed(definition, &[])? });
+        }
+        Loaded::indexed(definition, blocks)
+    }
+
+    /// The values of texts, of a dictionary whose keys are regular expressions.
+    pub fn of_texts(&self, patterns: &Patterns, texts: &Vector) -> Result<Loaded> {
+        let rows = patterns.rows(texts, &self.definition)?;
+        self.asked.fetch_add(texts.len() as u64, Relaxed);
+        Loaded::indexed(self.definition.clone(), &[rows])
+    }
+
+    fn indexed(definition: Arc<Definition>, blocks: &[Block]) -> Result<Loaded> {
         let block = match blocks {
             [] => {
                 let columns = definition.schema.columns.iter();
@@ -42,6 +61,7 @@ impl Loaded {
             rows,
             index,
             hierarchy: OnceLock::new(),
+            patterns: None,
             asked: AtomicU64::new(0),
             found: AtomicU64::new(0),
             definition,

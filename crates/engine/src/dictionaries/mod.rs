@@ -3,6 +3,8 @@
 //! - [`layout`]: the layouts, and what keys they have
 //! - [`definition`]: what a dictionary is made of
 //! - [`index`]: keys to rows
+//! - [`polygons`]: points to rows
+//! - [`patterns`]: texts to the values of regular expressions
 //! - [`loaded`]: the rows of a source, ready to be looked up
 //! - [`key_cache`]: rows of single keys
 //! - [`finder`]: how a statement finds rows, in what is loaded or by asking the source for keys
@@ -21,5 +23,7 @@ pub(crate) mod index;
 pub(crate) mod key_cache;
 pub(crate) mod layout;
 pub(crate) mod loaded;
+pub(crate) mod patterns;
+pub(crate) mod polygons;
 pub(crate) mod source;
 pub(crate) mod table;

@@ -94,7 +94,7 @@ fn bound(sql: &str, ctx: &QueryContext) -> Result<BoundQuery> {
 
 /// The fields of a query that the columns of a dictionary are made of.
 fn of_columns(definition: &Definition, bound: &BoundQuery) -> Result<Vec<Field>> {
-    let columns = &definition.schema.columns;
+    let columns = &definition.source_columns();
     ensure!(
         bound.fields.len() == columns.len(),
         NUMBER_OF_COLUMNS_DOESNT_MATCH,
@@ -110,7 +110,7 @@ fn of_columns(definition: &Definition, bound: &BoundQuery) -> Result<Vec<Field>>
 
 /// The rows of a query, with the columns of the definition.
 fn run(definition: &Definition, bound: BoundQuery, ctx: &QueryContext) -> Result<Vec<Block>> {
-    let columns = &definition.schema.columns;
+    let columns = &definition.source_columns();
     let fields = of_columns(definition, &bound)?;
     let mut exprs = Vec::with_capacity(columns.len());
     for (field, column) in fields.iter().zip(columns.iter()) {

@@ -2,6 +2,7 @@
 
 use super::input_data;
 use super::output::Output;
+use super::partitioned::Partitioned;
 use super::receiver::Receiver;
 use super::structure_hint::with_structure;
 use crate::defaults::{complete, with_defaults};
@@ -137,7 +138,14 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
                     }
                 }
             }
-            let table = ctx.table_function(&call.name, &args)?;
+            let partitioned = match &insert.partition_by {
+                Some(expr) => Partitioned::files(call, &args, expr, ctx)?,
+                None => None,
+            };
+            let table = match partitioned {
+                Some(table) => table,
+                None => ctx.table_function(&call.name, &args)?,
+            };
             Ok(Destination { table, name: call.name.as_str().into(), key: None, columns: None })
         }
     }

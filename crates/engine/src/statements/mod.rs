@@ -18,6 +18,7 @@ pub(crate) mod on_server;
 mod optimize;
 pub(crate) mod output;
 mod parallel;
+mod partitioned;
 mod query;
 pub(crate) mod readonly;
 mod receiver;

@@ -56,11 +56,11 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     };
     table.parts().check_writable()?;
     let purpose = purpose(optimize, table)?;
-    if optimize.deduplicate.is_some() {
-        check_projections(optimize, table, ctx)?;
-    }
     let distinct = optimize.deduplicate.as_deref();
     let distinct = distinct.map(|listed| distinct_columns(listed, table, &name, ctx)).transpose()?;
+    if distinct.is_some() {
+        check_projections(optimize, table, ctx)?;
+    }
     // FINAL merges also a part that was never merged, and one whose rows are to be dropped.
     let may_expire = has_ttl(table);
     let drops = optimize.final_ && (distinct.is_some() || purpose != MergePurpose::Store || may_expire);

@@ -312,5 +312,6 @@ settings! {
     schema_inference_make_json_columns_nullable: bool = false,
     schema_inference_mode: SchemaInferenceMode = SchemaInferenceMode::Default,
     type_json_skip_duplicated_paths: bool = false,
+    type_json_use_partial_match_to_skip_paths_by_regexp: bool = true,
     use_parquet_metadata_cache: bool = true,
 }

@@ -2,7 +2,7 @@
 
 use crate::lanes::Operand;
 use crate::ternary_logic::as_bools;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Error, ErrorCode, Result, bail, codes, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction};
@@ -11,7 +11,7 @@ use chalet_types::{DataType, Value};
 const RECORD: Record = Record {
     name: "throwIf",
     summary: "Fails with the given message when the first argument is not zero, else 0.",
-    syntax: "throwIf(condition[, message])",
+    syntax: "throwIf(condition[, message[, code]])",
     examples: &[Example { sql: "SELECT throwIf(1 = 2, 'Too many')", result: "0" }],
     constants: Constants::Seen,
     ..Record::DEFAULT
@@ -19,13 +19,37 @@ const RECORD: Record = Record {
 
 pub struct ThrowIf;
 
+struct Failure {
+    code: ErrorCode,
+    message: String,
+}
+
+/// The code that the third argument says, by the name that it has if it is one of ours.
+fn code(arg: &Argument) -> Result<ErrorCode> {
+    ensure!(
+        matches!(arg.ty, DataType::Int8 | DataType::Int16 | DataType::Int32)
+            || arg.constant.is_some() && matches!(arg.ty, DataType::UInt8),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Third argument of function throwIf must be Int8, Int16 or Int32 (passed: {})",
+        arg.ty
+    );
+    let number = arg.constant.as_ref().and_then(Value::as_i256).and_then(|number| i32::try_from(number).ok());
+    let Some(number) = number else {
+        bail!(ILLEGAL_COLUMN, "Third argument of function throwIf must be a constant")
+    };
+    let known = codes::ALL.iter().find(|known| known.number == number);
+    Ok(known.copied().unwrap_or(ErrorCode { number, name: Default::default() }))
+}
+
 impl ScalarFunction for ThrowIf {
     fn record(&self) -> &'static Record {
         &RECORD
     }
 
-    fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        check_arity(RECORD.name, args.len(), 1..=2)?;
+    fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
+        let setting = (ctx.settings.all.0)("allow_custom_error_code_in_throwif");
+        let takes_code = setting.and_then(|found| found.0.as_u64()).is_some_and(|flag| flag != 0);
+        check_arity(RECORD.name, args.len(), 1..=if takes_code { 3 } else { 2 })?;
         let ty = &args[0].ty;
         ensure!(
             ty.is_number(),
@@ -39,14 +63,18 @@ impl ScalarFunction for ThrowIf {
                 _ => bail!(ILLEGAL_COLUMN, "Second argument of function throwIf must be a constant string"),
             },
         };
-        Ok(Bound::with_state(DataType::UInt8, message))
+        let code = match args.get(2) {
+            None => codes::FUNCTION_THROW_IF_VALUE_IS_NON_ZERO,
+            Some(arg) => code(arg)?,
+        };
+        Ok(Bound::with_state(DataType::UInt8, Failure { code, message }))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {
-        let message: &String = call.state()?;
+        let Failure { code, message } = call.state()?;
         let operand = Operand::of(call, 0);
         if as_bools(operand, call.n_rows)?.contains(&1) {
-            bail!(FUNCTION_THROW_IF_VALUE_IS_NON_ZERO, "{message}");
+            return Err(Error::new(*code, message.as_str()));
         }
         Ok(Vector::from(vec![0u8; call.n_rows]).into())
     }

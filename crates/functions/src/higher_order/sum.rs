@@ -107,9 +107,13 @@ fn sum(call: &Call) -> Result<Column> {
     let n = elements.mapped.len();
     if *call.result == DataType::Float64 {
         let values = unary::<f64, f64>(operand(call, &elements), n, |x| x)?;
-        return Ok(
-            Vector::from(elements.ranges().map(|r| values[r].iter().sum()).collect::<Vec<f64>>()).into()
-        );
+        return Ok(Vector::from(
+            elements
+                .ranges()
+                .map(|r| values[r].iter().copied().reduce(|sum, value| sum + value).unwrap_or(0.0))
+                .collect::<Vec<f64>>(),
+        )
+        .into());
     }
     fn sums<C: Integer>(operand: Operand, elements: &Elements) -> Result<Vector> {
         let values = unary::<C, C>(operand, elements.mapped.len(), |x| x)?;

@@ -6,7 +6,7 @@ use super::regexp::{compile, in_rust_syntax};
 use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
 use crate::string_args::{Kind, StringArg, char_len, expect, parts, try_build};
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
@@ -85,13 +85,24 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     expect(name, args, 3, &[Kind::Text, Kind::String, Kind::Text])?;
     let constant = |index: usize| args[index].constant.as_ref().and_then(|value| value.as_bytes());
     let Some(pattern) = constant(1) else { return Ok(Bound::with_state(DataType::String, Compiled(None))) };
-    let regex = compile(pattern, "")?;
+    let regex = compiled(pattern)?;
     if let Some(replacement) = constant(2) {
         parse(replacement, &regex)?;
     }
     let syntax = in_rust_syntax(pattern);
     let (greedy, anywhere) = (GreedyPath::new(&syntax), GreedyPath::anywhere(&syntax));
     Ok(Bound::with_state(DataType::String, Compiled(Some(Pattern { regex, greedy, anywhere }))))
+}
+
+/// A pattern that cannot be compiled has a code of its own in these functions, as in the kernel.
+fn compiled(pattern: &[u8]) -> Result<SharedRegex> {
+    compile(pattern, "").map_err(|error| {
+        let reason = error.message();
+        let reason = reason.split_once("error: ").map_or(reason, |(_, reason)| reason);
+        let reason = reason.split_once(". Look at").map_or(reason, |(reason, _)| reason);
+        let text = String::from_utf8_lossy(pattern);
+        err!(BAD_ARGUMENTS, "The pattern argument is not a valid re2 pattern: {reason}: {text}")
+    })
 }
 
 fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
@@ -140,7 +151,7 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
     let Compiled(compiled) = call.state()?;
     let (texts, patterns, replacements) =
         (StringArg::of(call, 0)?, StringArg::of(call, 1)?, StringArg::of(call, 2)?);
-    let mut cache = Cache::new(|pattern| compile(pattern, ""));
+    let mut cache = Cache::new(self::compiled);
     let constant = match (compiled, replacements.constant()) {
         (Some(pattern), Some(replacement)) => {
             let pieces = parse(replacement, &pattern.regex)?;

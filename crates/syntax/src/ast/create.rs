@@ -246,6 +246,8 @@ pub struct DictionaryAttribute {
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyValueFunction {
     pub name: String,
+    /// Is the name followed by parentheses?
+    pub has_parens: bool,
     pub pairs: Vec<(String, KeyValue)>,
 }
 

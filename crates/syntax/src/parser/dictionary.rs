@@ -114,8 +114,9 @@ impl Parser<'_> {
     /// `NAME(key value ...)`, `NAME()`, `NAME`.
     fn key_value_function(&mut self) -> Parse<KeyValueFunction> {
         let name = self.ident()?.name;
-        let pairs = if self.at(TokenKind::LParen) { self.key_value_pairs()? } else { Vec::new() };
-        Ok(KeyValueFunction { name, pairs })
+        let has_parens = self.at(TokenKind::LParen);
+        let pairs = if has_parens { self.key_value_pairs()? } else { Vec::new() };
+        Ok(KeyValueFunction { name, has_parens, pairs })
     }
 
     fn key_value_pairs(&mut self) -> Parse<Vec<(String, KeyValue)>> {

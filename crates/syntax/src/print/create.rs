@@ -551,6 +551,9 @@ impl Printer {
 
     fn key_value_function(&mut self, function: &KeyValueFunction) {
         super::text::write_word(&mut self.out, &function.name);
+        if !function.has_parens {
+            return;
+        }
         self.word("(");
         self.key_value_pairs(&function.pairs);
         self.word(")");

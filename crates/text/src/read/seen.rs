@@ -414,13 +414,28 @@ fn merge_tuples(x: &[TupleField], y: &[TupleField], typing: Typing) -> Option<Da
 }
 
 /// Appends a value as one of a type that [`type_of`] gave for it, or for several with it.
-pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettings) -> Result<()> {
+fn push(
+    seen: &Seen,
+    ty: &DataType,
+    typing: Typing,
+    out: &mut Builder,
+    settings: &TextSettings,
+) -> Result<()> {
     let len = out.len();
     match (seen, ty.without_nullable()) {
         (Seen::Null, _) => out.push_default(),
         (_, DataType::Dynamic(_)) => {
             let mut bytes = Vec::new();
-            return match encode(seen, Typing::Dynamic, settings, &mut bytes)? {
+            // Below a path of a JSON column objects are JSON here too.
+            let nested;
+            let typing = match typing {
+                Typing::Path(json) => {
+                    nested = json.nested();
+                    Typing::Path(&nested)
+                }
+                _ => Typing::Dynamic,
+            };
+            return match encode(seen, typing, settings, &mut bytes)? {
                 true => out.push_value(&Value::Bytes(bytes.into())),
                 false => {
                     out.push_default();
@@ -434,7 +449,7 @@ pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettin
         }
         (Seen::Array(items), DataType::Array(element)) => {
             if let Values::List(list) = &mut out.values {
-                items.iter().try_for_each(|item| push(item, element, &mut list.values, settings))?;
+                items.iter().try_for_each(|item| push(item, element, typing, &mut list.values, settings))?;
                 list.close();
             }
             out.mark_valid();
@@ -443,8 +458,8 @@ pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettin
             if let Values::List(list) = &mut out.values {
                 for (k, v) in pairs {
                     let Values::Struct { fields, len } = &mut list.values.values else { break };
-                    push(k, key, &mut fields[0], settings)?;
-                    push(v, value, &mut fields[1], settings)?;
+                    push(k, key, typing, &mut fields[0], settings)?;
+                    push(v, value, typing, &mut fields[1], settings)?;
                     *len += 1;
                 }
                 list.close();
@@ -454,7 +469,7 @@ pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettin
         (Seen::Tuple(items), DataType::Tuple(types)) => {
             if let Values::Struct { fields, len } = &mut out.values {
                 for ((item, of), field) in items.iter().zip(types.iter()).zip(fields) {
-                    push(item, &of.ty, field, settings)?;
+                    push(item, &of.ty, typing, field, settings)?;
                 }
                 *len += 1;
             }
@@ -465,7 +480,7 @@ pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettin
                 for (of, field) in types.iter().zip(fields) {
                     let name = of.name.as_deref().unwrap_or_default().as_bytes();
                     match members.iter().rev().find(|(known, _)| known == name) {
-                        Some((_, value)) => push(value, &of.ty, field, settings)?,
+                        Some((_, value)) => push(value, &of.ty, typing, field, settings)?,
                         None => field.push_default(),
                     }
                 }
@@ -500,7 +515,7 @@ pub fn push(seen: &Seen, ty: &DataType, out: &mut Builder, settings: &TextSettin
 pub fn encode(seen: &Seen, typing: Typing, settings: &TextSettings, out: &mut Vec<u8>) -> Result<bool> {
     let Some(ty) = type_of(seen, typing, settings) else { return Ok(false) };
     let mut builder = Builder::new(&ty);
-    push(seen, &ty, &mut builder, settings)?;
+    push(seen, &ty, typing, &mut builder, settings)?;
     encode_one(builder, &ty, out);
     Ok(true)
 }

@@ -403,7 +403,12 @@ impl Reader {
         let skipped = |skip: &Arc<str>| {
             path.strip_prefix(skip.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'.')
         };
-        let matches = |regexp: &Regex| regexp.find(path).is_some_and(|found| found.len() == path.len());
+        // `type_json_use_partial_match_to_skip_paths_by_regexp`: a match anywhere in the path is enough.
+        let anywhere = self.options.settings.type_json_use_partial_match_to_skip_paths_by_regexp;
+        let matches = |regexp: &Regex| match anywhere {
+            true => regexp.is_match(path),
+            false => regexp.find(path).is_some_and(|found| found.len() == path.len()),
+        };
         if paths.ty.skipped.iter().any(skipped) || paths.regexps.iter().any(matches) {
             string::json_value(cur)?;
             return Ok(());

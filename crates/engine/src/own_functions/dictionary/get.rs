@@ -1,6 +1,6 @@
 //! `dictGet` and its variants: attributes of keys.
 
-use super::lookup::{BASE, Keys, all_null, exactly, finder, range_values};
+use super::lookup::{BASE, Keys, all_null, check_has_keys, exactly, finder, range_values};
 use crate::dictionaries::definition::Definition;
 use crate::dictionaries::finder::{Finder, Found};
 use chalet_base::{Result, bail, ensure};
@@ -58,7 +58,7 @@ impl Lookup {
 }
 
 /// The attributes that the second argument names, and whether it is a tuple.
-fn attributes(name: &str, arg: &Argument, definition: &Definition) -> Result<(Vec<usize>, bool)> {
+pub(super) fn attributes(name: &str, arg: &Argument, definition: &Definition) -> Result<(Vec<usize>, bool)> {
     let find = |attribute: &str| {
         let found = definition.attribute(attribute);
         found.ok_or_else(|| chalet_base::err!(BAD_ARGUMENTS, "No such attribute '{attribute}'"))
@@ -95,6 +95,9 @@ impl DictGet {
         );
         let finder = finder(name, args, ctx)?;
         let definition = finder.definition().clone();
+        if self.missing != Missing::Default {
+            check_has_keys(&definition)?;
+        }
         let (attributes, is_tuple) = attributes(name, &args[1], &definition)?;
         let mut next = 3;
         let range = match definition.range_type() {

@@ -1,6 +1,6 @@
 //! `dictHas`: does a dictionary have a key?
 
-use super::lookup::{BASE, Keys, all_null, finder, range_values};
+use super::lookup::{BASE, Keys, all_null, check_has_keys, finder, range_values};
 use crate::dictionaries::finder::Finder;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -29,6 +29,7 @@ struct Lookup {
 fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
     let finder = finder(name, args, ctx)?;
+    check_has_keys(finder.definition())?;
     let has_ranges = finder.definition().layout.has_ranges;
     ensure!(
         args.len() == if has_ranges { 3 } else { 2 },

@@ -61,6 +61,17 @@ fn named(name: &str, args: &[Argument], ctx: &Context) -> Result<Arc<dyn Table>>
     }
 }
 
+/// Fails where it is not known which keys there are.
+pub(super) fn check_has_keys(definition: &Definition) -> Result<()> {
+    ensure!(
+        definition.layout.keys != KeyKind::Pattern,
+        UNSUPPORTED_METHOD,
+        "Dictionary {} does not support method `hasKeys`",
+        definition.layout.type_name
+    );
+    Ok(())
+}
+
 /// An accurate cast: what the type cannot hold is an error.
 pub(super) fn exactly(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context) -> Result<Vector> {
     check(from, to)?;
@@ -95,8 +106,11 @@ impl Keys {
     /// For an argument of this type.
     pub fn new(function: &str, ty: &DataType, definition: &Definition) -> Result<Keys> {
         let bare = ty.without_nullable();
-        let wanted: Vec<DataType> = definition.keys().iter().map(|key| key.ty.clone()).collect();
         let kind = definition.layout.keys;
+        let wanted: Vec<DataType> = match kind {
+            KeyKind::Polygon => vec![DataType::Float64; 2],
+            _ => definition.keys().iter().map(|key| key.ty.clone()).collect(),
+        };
         let fields: Option<Vec<DataType>> = match bare {
             DataType::Tuple(fields) if kind != KeyKind::Simple => {
                 Some(fields.iter().map(|field| field.ty.clone()).collect())
@@ -112,6 +126,11 @@ impl Keys {
             );
         }
         let is_null = ty.is_only_null();
+        ensure!(
+            kind != KeyKind::Polygon || is_null || fields.as_ref().is_some_and(|fields| fields.len() == 2),
+            TYPE_MISMATCH,
+            "Dictionary key lookup structure does not match, expected two columns of coordinates with type Float64"
+        );
         ensure!(
             fields.is_some() || wanted.len() == 1 || is_null,
             ILLEGAL_TYPE_OF_ARGUMENT,

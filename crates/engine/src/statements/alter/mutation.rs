@@ -9,12 +9,13 @@ use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use crate::statements::create;
 use crate::tables::existing;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_storage::catalog::{in_backquotes, quoted};
 use chalet_storage::keyed::KeyedTable;
 use chalet_storage::log::LogTable;
 use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
+use chalet_storage::merge_tree::part::PartInfo;
 use chalet_storage::merge_tree::parts::MutationRecord;
 use chalet_storage::merge_tree::{Lineage, MergeTree, PartSet};
 use chalet_storage::{ColumnSchema, DefaultKind, RowMerging, Table, TableSchema};
@@ -302,13 +303,15 @@ fn mutate(
         let n_concerned = run(of_part.clone(), &concerned(&named(name)), ctx, 0, |n, block| {
             *n += block.n_rows();
             Ok(())
-        })?;
+        })
+        .map_err(|error| unfinished(error, mutation, &part.info))?;
         if n_concerned == 0 {
             continue;
         }
         let out = table.rewrite_part(part.info.partition.clone(), indexes.clone());
-        let out = run(of_part, &rows(&named(name)), ctx, out, |out, block| out.write(block))?;
         let info = &part.info;
+        let out = run(of_part, &rows(&named(name)), ctx, out, |out, block| out.write(block))
+            .map_err(|error| unfinished(error, mutation, info))?;
         let lineage =
             Lineage { min_block: info.min_block, max_block: info.max_block, level: info.level, mutation };
         change.removed.push(info.number);
@@ -321,6 +324,24 @@ fn mutate(
         table.parts().commit(change)?;
     }
     Ok(Some(Mutation { number: mutation, created }))
+}
+
+/// What a row has made fail: the mutation is not done. What stops any statement stays what it is.
+fn unfinished(error: Error, mutation: u64, part: &PartInfo) -> Error {
+    let stops_any = [
+        codes::QUERY_WAS_CANCELLED,
+        codes::TIMEOUT_EXCEEDED,
+        codes::MEMORY_LIMIT_EXCEEDED,
+        codes::NOT_IMPLEMENTED,
+    ];
+    if stops_any.contains(&error.code()) {
+        return error;
+    }
+    err!(
+        UNFINISHED,
+        "Exception happened during execution of mutation 'mutation_{mutation}.txt' with part '{}' reason: '{error}'",
+        part.name()
+    )
 }
 
 /// The rows that a query over a part reads, under the name of the table.
