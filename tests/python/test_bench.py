@@ -184,5 +184,5 @@ def test_the_benchmark_and_the_answers_have_one_kernel():
 
 
 def test_the_command_line_runs():
-    for script in ("clickbench.py", "ab.py", "surface.py", "suite.py", "sorts.py", "functions.py", "frames.py", "clients.py", "startup.py", "join_orders.py"):
+    for script in ("clickbench.py", "ab.py", "surface.py", "suite.py", "sorts.py", "functions.py", "operators.py", "frames.py", "clients.py", "startup.py", "join_orders.py"):
         subprocess.run([sys.executable, str(ROOT / "bench" / script), "--help"], check=True, capture_output=True)
