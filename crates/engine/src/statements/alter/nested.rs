@@ -22,7 +22,7 @@ pub(super) fn last(columns: &[&str], name: &str) -> Option<usize> {
     exact.or_else(|| columns.iter().rposition(|column| is_member(column, name)))
 }
 
-/// Fails where one command renames a column to what another renames from.
+/// Fails where one command renames a column to what another renames from. To its own name is another error, that of a name that is taken.
 pub(super) fn check_renames(commands: &[AlterCommand]) -> Result<()> {
     let renames = || {
         commands.iter().filter_map(|command| match command {
@@ -30,9 +30,9 @@ pub(super) fn check_renames(commands: &[AlterCommand]) -> Result<()> {
             _ => None,
         })
     };
-    for (_, to) in renames() {
+    for (place, (_, to)) in renames().enumerate() {
         ensure!(
-            renames().all(|(from, _)| from != to),
+            renames().enumerate().all(|(other, (from, _))| other == place || from != to),
             NOT_IMPLEMENTED,
             "Transitive renames in a single ALTER query are not allowed (don't make sense)"
         );
