@@ -1,11 +1,7 @@
 """Rows that come in the order that is asked for are not sorted: a counter shows it, a switch turns it off, the answers stay."""
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
+from switched import answers
 
 ROWS = 300_000
 # Ascending and descending numbers, texts and several keys, equal rows, NULLs, floats with NaN, columns that nobody reads.
@@ -47,18 +43,8 @@ with chalet.connect() as db:
 
 
 def asked(statements, threads, switches=""):
-    environment = os.environ | {"CHALET_SWITCHES": switches}
     statements = [sql.format(pick=PICK) for sql in statements]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input=json.dumps([threads, statements]),
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return answers(PROGRAM, [threads, statements], switches)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -98,11 +84,7 @@ def test_the_latest_of_rows_that_come_by_time():
     # What the whole order begins with, which is made without a limit.
     whole = [f"SELECT arraySlice(groupArray((k, s)), 1, {limit}) FROM (SELECT k, s FROM t ORDER BY {key})" for key in keys for limit in limits]
     limited = [f"SELECT groupArray((k, s)) FROM ({sql})" for sql in statements]
-    done = subprocess.run(
-        [sys.executable, "-c", LATEST], input=json.dumps(limited + whole), capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
+    found = answers(LATEST, limited + whole)
     for sql, (answer, _), (expected, unlimited) in zip(limited, found, found[len(limited):], strict=False):
         assert answer == expected, sql
         assert unlimited == 0, sql

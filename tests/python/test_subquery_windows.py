@@ -1,12 +1,8 @@
 """Aggregates of correlated sub-queries over rows that the query reads itself are windows: a counter shows it, a switch turns it off, the
 answers stay."""
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
+from switched import answers
 
 import chalet
 
@@ -86,18 +82,7 @@ def folder(tmp_path_factory):
 
 
 def asked(folder, statements, switches="", limit=0):
-    environment = os.environ | {"CHALET_SWITCHES": switches}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input=json.dumps([statements, limit]),
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return answers(PROGRAM, [statements, limit], switches, folder)
 
 
 @pytest.mark.parametrize("source", SOURCES)
