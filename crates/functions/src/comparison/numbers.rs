@@ -165,6 +165,9 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
         let (by_a, by_b) = (divisor(&a), divisor(&b));
         return predicate::<f64>(a, b, n, |x, y| order.holds((x / by_a).partial_cmp(&(y / by_b))));
     }
+    if a.constant && !b.constant {
+        return decimals(order.swapped(), b, a, n, checked);
+    }
     let common = scale(a.ty).max(scale(b.ty));
     let up = |x: &Operand| pow10(u32::from(common - scale(x.ty)));
     let (up_a, up_b) = (up(&a), up(&b));
@@ -182,15 +185,6 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
         && let Some(constant) = scaled(&b, up_b, width)
     {
         let b = Operand { ty: b.ty, vector: &constant, constant: true };
-        return compare(order, a, b, n);
-    }
-    if up_b == 1
-        && fits(y)
-        && !b.constant
-        && a.constant
-        && let Some(constant) = scaled(&a, up_a, width)
-    {
-        let a = Operand { ty: a.ty, vector: &constant, constant: true };
         return compare(order, a, b, n);
     }
     if width == 32 {

@@ -3,7 +3,7 @@
 
 use super::clauses::with_clause;
 use super::target::{check_not_of_engine, engine_column_may_become};
-use super::{Kept, altering, indexes, memory_columns, nested, renamed, sorting_key, uses};
+use super::{Kept, altering, indexes, memory_columns, nested, renamed, settings, sorting_key, uses};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
     statistics_kind,
@@ -348,7 +348,7 @@ impl<'a> Draft<'a> {
             AlterCommand::ModifyColumnSettings { if_exists, name, settings } => {
                 let Some(at) = self.position(&name.name, *if_exists)? else { return Ok(()) };
                 let names = settings.iter().map(|setting| setting.name.name.as_str());
-                check_settings(names.clone())?;
+                settings::check_of_column(names.clone())?;
                 let mut kept = self.settings_without(at, &names.collect::<Vec<_>>())?;
                 kept.extend(settings.iter().cloned());
                 self.set_settings(at, kept);
@@ -357,7 +357,7 @@ impl<'a> Draft<'a> {
             AlterCommand::ResetColumnSettings { if_exists, name, names } => {
                 let Some(at) = self.position(&name.name, *if_exists)? else { return Ok(()) };
                 let names = names.iter().map(|name| name.name.as_str());
-                check_settings(names.clone())?;
+                settings::check_of_column(names.clone())?;
                 let kept = self.settings_without(at, &names.collect::<Vec<_>>())?;
                 self.set_settings(at, kept);
                 Ok(())
@@ -769,19 +769,6 @@ impl<'a> Draft<'a> {
         };
         keys.check_free(name, "modify")
     }
-}
-
-/// Fails for settings that columns do not have.
-fn check_settings<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
-    for name in names {
-        ensure!(
-            ["max_compress_block_size", "min_compress_block_size"].contains(&name),
-            UNKNOWN_SETTING,
-            "Setting {name} is unknown or not supported at column level, supported settings: max_compress_block_size, \
-             min_compress_block_size"
-        );
-    }
-    Ok(())
 }
 
 /// The column as a statement declares it.

@@ -4,7 +4,7 @@ use super::altering;
 use crate::query_context::QueryContext;
 use crate::settings::merge_tree as known;
 use crate::statements::create::{MergeTreeSettings, value_of};
-use chalet_base::{Result, bail, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::merge_tree::{Definition, MergeTree};
 use chalet_storage::{RowMerging, Table};
 use chalet_syntax::ast::{self, SettingValue};
@@ -87,4 +87,17 @@ fn change(
         let altered = MergeTree::of(definition, table.parts().clone());
         kept.replace_engine(Arc::new(altered), &table.schema(), &engine, &kept.entry.comment, ctx)
     })
+}
+
+/// Fails for settings that columns do not have.
+pub(super) fn check_of_column<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
+    for name in names {
+        ensure!(
+            ["max_compress_block_size", "min_compress_block_size"].contains(&name),
+            UNKNOWN_SETTING,
+            "Setting {name} is unknown or not supported at column level, supported settings: max_compress_block_size, \
+             min_compress_block_size"
+        );
+    }
+    Ok(())
 }
