@@ -1,30 +1,46 @@
 //! The Parquet format as a writer: blocks gathered into row groups, leaf by leaf.
 //!
+//! - [`bounds`]: the least and the greatest value of a page
+//! - [`chunk`]: a column chunk of values that are in no lists; the others are written by the `parquet` crate
 //! - [`distinct`]: how many values of a column are distinct
 //! - [`encoding`]: how a column of a table's own file is encoded
+//! - [`kind`], [`numbers`], [`texts`]: what a chunk is written of
 //! - [`number_sizes`], [`text_sizes`]: what values take in each way to encode them
+//! - [`packed`]: numbers in few bits
 //! - [`schema`]: the Parquet schema of our types
 //! - [`shred`]: columns taken apart into leaves and levels
 //! - [`values`]: values of a leaf as Parquet stores them
 
+mod bounds;
+mod chunk;
 mod distinct;
 mod encoding;
+mod kind;
 mod number_sizes;
+mod numbers;
+mod packed;
 mod schema;
 mod shred;
 mod text_sizes;
+mod texts;
 mod values;
 
+use self::chunk::{ChunkWriter, Plan};
 use self::encoding::Encodings;
+use self::numbers::Numbers;
+use self::schema::storage;
+use self::shred::Entries;
+use self::texts::Texts;
+use self::values::{StoredValues, is_narrow, stored};
 use crate::parquet_error;
 use bytes::Bytes;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
 use chalet_formats::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
 use chalet_memory::guard::guarded;
 use chalet_memory::thread;
-use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{BrotliLevel, Compression, GzipLevel, Type as Stored, ZstdLevel};
 use parquet::column::writer::{ColumnCloseResult, get_column_writer};
 use parquet::file::properties::{
     DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, EnabledStatistics, WriterProperties, WriterPropertiesPtr,
@@ -161,6 +177,9 @@ impl Writer {
     }
 }
 
+/// Values of a chunk from which on a table of codes for all values of 16 bits is worth its memory.
+const MANY_VALUES: usize = 1 << 12;
+
 /// Encodes the columns of one row group, each for itself.
 struct ColumnEncoder<'a> {
     schema: SchemaDescriptor,
@@ -228,15 +247,62 @@ impl ColumnEncoder<'_> {
             Some(_) => self.encodings.chosen(&entries, codec)?,
             None => self.encodings.by_settings(),
         };
+        let column = self.schema.column(leaf);
+        if let Some(plan) = Plan::of(&column, &properties) {
+            return self.encode_flat(plan, &entries);
+        }
         let mut out = TrackedWrite::new(Vec::new());
         let closed = {
             let pages = Box::new(SerializedPageWriter::new(&mut out));
-            let mut column = get_column_writer(self.schema.column(leaf), properties, pages);
+            let mut column = get_column_writer(column, properties, pages);
             for entries in entries {
                 values::write(&mut column, &entries, &self.request.settings)?;
             }
             column.close().map_err(cannot_write)?
         };
         Ok((out.into_inner().map_err(cannot_write)?, closed))
+    }
+
+    /// A column whose values are in no lists.
+    fn encode_flat(&self, plan: Plan, entries: &[Entries<'_>]) -> Result<Encoded> {
+        let order = plan.order();
+        let settings = &self.request.settings;
+        let n_values: usize = entries.iter().map(Entries::len).sum();
+        let is_narrow = n_values > MANY_VALUES && entries.iter().all(|entries| is_narrow(&entries.ty));
+        let Some(first) = entries.first() else { bail!(LOGICAL_ERROR, "A row group has no rows") };
+        macro_rules! chunk {
+            ($kind:expr, $pattern:pat => $values:expr) => {{
+                let mut chunk = ChunkWriter::new(plan, $kind)?;
+                for entries in entries {
+                    let $pattern = stored(entries, settings)? else {
+                        bail!(LOGICAL_ERROR, "Blocks of a Parquet column have different types")
+                    };
+                    chunk.push($values, entries.definition.as_deref())?;
+                }
+                chunk.finish()
+            }};
+        }
+        match storage(&first.ty, settings).map(|storage| storage.stored) {
+            Some(Stored::INT32) => {
+                chunk!(Numbers::<i32>::new(order, is_narrow), StoredValues::I32(values) => &values)
+            }
+            Some(Stored::INT64) => {
+                chunk!(Numbers::<i64>::new(order, false), StoredValues::I64(values) => &values)
+            }
+            Some(Stored::FLOAT) => {
+                chunk!(Numbers::<f32>::new(order, false), StoredValues::F32(values) => &values)
+            }
+            Some(Stored::DOUBLE) => {
+                chunk!(Numbers::<f64>::new(order, false), StoredValues::F64(values) => &values)
+            }
+            Some(Stored::BYTE_ARRAY) => {
+                chunk!(Texts::new(order, false), StoredValues::Texts(values) => &values)
+            }
+            Some(Stored::FIXED_LEN_BYTE_ARRAY) => chunk!(
+                Texts::new(order, true),
+                StoredValues::Fixed(bytes, width) => &bytes.chunks_exact(width.max(1)).collect::<Vec<_>>()
+            ),
+            _ => bail!(LOGICAL_ERROR, "{} is not stored as numbers or texts", first.ty),
+        }
     }
 }

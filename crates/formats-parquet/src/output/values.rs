@@ -12,57 +12,91 @@ use parquet::basic::Type as Stored;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type as stored;
 
-/// Appends the entries of one block.
-pub fn write(column: &mut ColumnWriter<'_>, entries: &Entries, settings: &FormatSettings) -> Result<()> {
+/// Values of a block as they are stored.
+pub enum StoredValues<'a> {
+    Booleans(Vec<bool>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    Texts(Vec<&'a [u8]>),
+    /// One behind the other, and the length of each.
+    Fixed(Vec<u8>, usize),
+}
+
+/// Do all values of a type that is stored as INT32 have at most 16 bits?
+pub fn is_narrow(ty: &DataType) -> bool {
+    use DataType::*;
+    matches!(ty, UInt8 | UInt16 | Date | Int8 | Enum8(_) | Int16 | Enum16(_))
+}
+
+/// The values of the entries of one block.
+pub fn stored<'a>(entries: &'a Entries, settings: &FormatSettings) -> Result<StoredValues<'a>> {
     use DataType::*;
     let Entries { vector, ty, rows, .. } = entries;
     let Some(storage) = storage(ty, settings) else {
         bail!(LOGICAL_ERROR, "{ty} cannot be stored in Parquet");
     };
-    match storage.stored {
-        Stored::BOOLEAN => {
-            let values = picked::<u8, bool>(vector, rows, |x| x != 0)?;
-            batch::<stored::BoolType>(column, &values, entries)
-        }
-        Stored::INT32 => {
-            let values = match ty {
-                UInt8 => picked::<u8, i32>(vector, rows, i32::from)?,
-                UInt16 | Date => picked::<u16, i32>(vector, rows, i32::from)?,
-                UInt32 | IPv4 | DateTime(_) => picked::<u32, i32>(vector, rows, |x| x as i32)?,
-                Int8 | Enum8(_) => picked::<i8, i32>(vector, rows, i32::from)?,
-                Int16 | Enum16(_) => picked::<i16, i32>(vector, rows, i32::from)?,
-                _ => picked::<i32, i32>(vector, rows, |x| x)?,
-            };
-            batch::<stored::Int32Type>(column, &values, entries)
-        }
-        Stored::INT64 => {
-            let values = match ty {
-                DateTime(_) => picked::<u32, i64>(vector, rows, |x| i64::from(x) * 1000)?,
-                DateTime64(scale, _) => {
-                    let factor = decimal::pow10_i64((scale.div_ceil(3).max(1) * 3 - scale).into());
-                    picked::<i64, i64>(vector, rows, |x| x.wrapping_mul(factor))?
-                }
-                UInt64 => picked::<u64, i64>(vector, rows, |x| x as i64)?,
-                _ => picked::<i64, i64>(vector, rows, |x| x)?,
-            };
-            batch::<stored::Int64Type>(column, &values, entries)
-        }
-        Stored::FLOAT => {
-            batch::<stored::FloatType>(column, &picked::<f32, f32>(vector, rows, |x| x)?, entries)
-        }
-        Stored::DOUBLE => {
-            batch::<stored::DoubleType>(column, &picked::<f64, f64>(vector, rows, |x| x)?, entries)
-        }
-        Stored::BYTE_ARRAY => {
-            let values = texts(vector, ty, rows)?;
-            batch::<stored::ByteArrayType>(column, &values, entries)
-        }
+    Ok(match storage.stored {
+        Stored::BOOLEAN => StoredValues::Booleans(picked::<u8, bool>(vector, rows, |x| x != 0)?),
+        Stored::INT32 => StoredValues::I32(match ty {
+            UInt8 => picked::<u8, i32>(vector, rows, i32::from)?,
+            UInt16 | Date => picked::<u16, i32>(vector, rows, i32::from)?,
+            UInt32 | IPv4 | DateTime(_) => picked::<u32, i32>(vector, rows, |x| x as i32)?,
+            Int8 | Enum8(_) => picked::<i8, i32>(vector, rows, i32::from)?,
+            Int16 | Enum16(_) => picked::<i16, i32>(vector, rows, i32::from)?,
+            _ => picked::<i32, i32>(vector, rows, |x| x)?,
+        }),
+        Stored::INT64 => StoredValues::I64(match ty {
+            DateTime(_) => picked::<u32, i64>(vector, rows, |x| i64::from(x) * 1000)?,
+            DateTime64(scale, _) => {
+                let factor = decimal::pow10_i64((scale.div_ceil(3).max(1) * 3 - scale).into());
+                picked::<i64, i64>(vector, rows, |x| x.wrapping_mul(factor))?
+            }
+            UInt64 => picked::<u64, i64>(vector, rows, |x| x as i64)?,
+            _ => picked::<i64, i64>(vector, rows, |x| x)?,
+        }),
+        Stored::FLOAT => StoredValues::F32(picked::<f32, f32>(vector, rows, |x| x)?),
+        Stored::DOUBLE => StoredValues::F64(picked::<f64, f64>(vector, rows, |x| x)?),
+        Stored::BYTE_ARRAY => StoredValues::Texts(texts(vector, ty, rows)?),
         Stored::FIXED_LEN_BYTE_ARRAY => {
-            let values = fixed(vector, ty, rows, storage.length as usize)?;
-            batch::<stored::FixedLenByteArrayType>(column, &values, entries)
+            let width = storage.length as usize;
+            StoredValues::Fixed(fixed(vector, ty, rows, width)?, width)
         }
         Stored::INT96 => bail!(LOGICAL_ERROR, "INT96 is not written"),
+    })
+}
+
+/// Appends the entries of one block to a column of the `parquet` crate.
+pub fn write(column: &mut ColumnWriter<'_>, entries: &Entries, settings: &FormatSettings) -> Result<()> {
+    match stored(entries, settings)? {
+        StoredValues::Booleans(values) => batch::<stored::BoolType>(column, &values, entries),
+        StoredValues::I32(values) => batch::<stored::Int32Type>(column, &values, entries),
+        StoredValues::I64(values) => batch::<stored::Int64Type>(column, &values, entries),
+        StoredValues::F32(values) => batch::<stored::FloatType>(column, &values, entries),
+        StoredValues::F64(values) => batch::<stored::DoubleType>(column, &values, entries),
+        StoredValues::Texts(values) => {
+            let lengths: Vec<usize> = values.iter().map(|text| text.len()).collect();
+            let values = byte_arrays(values.concat(), &lengths);
+            batch::<stored::ByteArrayType>(column, &values, entries)
+        }
+        StoredValues::Fixed(bytes, width) => {
+            let lengths = vec![width; bytes.len() / width.max(1)];
+            let values = byte_arrays(bytes, &lengths).into_iter().map(stored::FixedLenByteArray::from);
+            batch::<stored::FixedLenByteArrayType>(column, &values.collect::<Vec<_>>(), entries)
+        }
     }
+}
+
+/// Slices of one buffer.
+fn byte_arrays(bytes: Vec<u8>, lengths: &[usize]) -> Vec<stored::ByteArray> {
+    let bytes = Bytes::from(bytes);
+    let mut at = 0;
+    let next = |&len: &usize| {
+        at += len;
+        stored::ByteArray::from(bytes.slice(at - len..at))
+    };
+    lengths.iter().map(next).collect()
 }
 
 fn batch<T: stored::DataType>(
@@ -100,38 +134,25 @@ fn each(vector: &Vector, rows: &Option<Vec<u32>>, mut use_row: impl FnMut(usize)
     }
 }
 
-/// Byte strings as slices of one buffer.
-fn texts(vector: &Vector, ty: &DataType, rows: &Option<Vec<u32>>) -> Result<Vec<stored::ByteArray>> {
-    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
-    let mut push = |text: &[u8]| {
-        bytes.extend_from_slice(text);
-        ends.push(bytes.len());
-    };
+/// Byte strings.
+fn texts<'a>(vector: &'a Vector, ty: &'a DataType, rows: &Option<Vec<u32>>) -> Result<Vec<&'a [u8]>> {
+    let mut texts = Vec::with_capacity(rows.as_ref().map_or(vector.len(), Vec::len));
     match (&vector.data, ty) {
-        (Data::Str(strings), _) => each(vector, rows, |row| push(strings.get(row))),
-        (Data::Fixed(fixed), _) => each(vector, rows, |row| push(fixed.get(row))),
-        (Data::I8(numbers), DataType::Enum8(names)) => {
-            each(vector, rows, |row| push(names.name_of(numbers[row].into()).unwrap_or_default().as_bytes()));
-        }
-        (Data::I16(numbers), DataType::Enum16(names)) => {
-            each(vector, rows, |row| push(names.name_of(numbers[row]).unwrap_or_default().as_bytes()));
-        }
+        (Data::Str(strings), _) => each(vector, rows, |row| texts.push(strings.get(row))),
+        (Data::Fixed(fixed), _) => each(vector, rows, |row| texts.push(fixed.get(row))),
+        (Data::I8(numbers), DataType::Enum8(names)) => each(vector, rows, |row| {
+            texts.push(names.name_of(numbers[row].into()).unwrap_or_default().as_bytes());
+        }),
+        (Data::I16(numbers), DataType::Enum16(names)) => each(vector, rows, |row| {
+            texts.push(names.name_of(numbers[row]).unwrap_or_default().as_bytes());
+        }),
         _ => bail!(LOGICAL_ERROR, "{ty} is not a string"),
     }
-    let bytes = Bytes::from(bytes);
-    let mut start = 0;
-    Ok(ends
-        .into_iter()
-        .map(|end| stored::ByteArray::from(bytes.slice(std::mem::replace(&mut start, end)..end)))
-        .collect())
+    Ok(texts)
 }
 
-fn fixed(
-    vector: &Vector,
-    ty: &DataType,
-    rows: &Option<Vec<u32>>,
-    width: usize,
-) -> Result<Vec<stored::FixedLenByteArray>> {
+/// Values of one width, one behind the other.
+fn fixed(vector: &Vector, ty: &DataType, rows: &Option<Vec<u32>>, width: usize) -> Result<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::new();
     let wide = matches!(width, 17 | 33);
     // Big-endian, with the sign in front when there is room for it.
@@ -163,10 +184,5 @@ fn fixed(
         (Data::Fixed(x), _) => each(vector, rows, |r| bytes.extend_from_slice(x.get(r))),
         _ => bail!(LOGICAL_ERROR, "{ty} has no fixed width"),
     }
-    let bytes = Bytes::from(bytes);
-    Ok((0..bytes.len() / width)
-        .map(|i| {
-            stored::FixedLenByteArray::from(stored::ByteArray::from(bytes.slice(i * width..(i + 1) * width)))
-        })
-        .collect())
+    Ok(bytes)
 }
