@@ -12,6 +12,7 @@ use chalet_formats::input::Verify;
 use chalet_memory::guard::guarded_reading;
 use chalet_types::DataType;
 use parquet::file::metadata::{ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::offset_index::PageLocation;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +35,8 @@ pub(crate) struct Footer {
     page_index: OnceLock<Option<ParquetMetaData>>,
     /// Bytes held, without the page index.
     memory: usize,
+    /// Bytes of the page index, which takes longer to weigh than to use.
+    index_memory: OnceLock<usize>,
 }
 
 const MAGIC: &[u8; 4] = b"PAR1";
@@ -63,13 +66,14 @@ impl Footer {
         let columns = schema::columns(schema.root_schema(), false);
         // A field is its name, its type and its levels.
         let memory = metadata.memory_size() + columns.len() * 256;
-        Ok(Footer { metadata, columns, page_index: OnceLock::new(), memory })
+        Ok(Footer { metadata, columns, page_index: OnceLock::new(), memory, index_memory: OnceLock::new() })
     }
 
     /// Bytes held now.
     pub(crate) fn memory(&self) -> usize {
-        let index = self.page_index.get().and_then(Option::as_ref);
-        self.memory + index.map_or(0, |index| index.memory_size())
+        let Some(index) = self.page_index.get() else { return self.memory };
+        let weigh = || index.as_ref().map_or(0, ParquetMetaData::memory_size);
+        self.memory + *self.index_memory.get_or_init(weigh)
     }
 }
 
@@ -218,9 +222,7 @@ impl ParquetFile {
             NOT_IMPLEMENTED,
             "Parquet files whose columns are in other files are not supported"
         );
-        // Writers that know no dictionary put 0 there.
-        let data = chunk.data_page_offset();
-        let start = chunk.dictionary_page_offset().filter(|&at| at > 0 && at < data).unwrap_or(data);
+        let start = first_page(chunk);
         let range = self.range(start, chunk.compressed_size());
         let Some(range) = range else {
             bail!(
@@ -242,6 +244,25 @@ impl ParquetFile {
 
     pub(crate) fn bytes(&self) -> &Buffer {
         &self.bytes
+    }
+
+    /// Where the pages of a column chunk of flat values begin: rows before each, and its place among the bytes of the chunk. None where
+    /// nobody has asked for the page index, or it makes no sense.
+    pub(crate) fn page_starts(&self, group: usize, leaf: usize) -> Option<Vec<(usize, usize)>> {
+        let index = self.footer.page_index.get()?.as_ref()?;
+        let indexed = index.page_index_for_row_group(group);
+        let locations = indexed.offset_index(leaf)?.page_locations().iter();
+        let chunk = self.chunk(group, leaf);
+        let start = first_page(chunk);
+        let len = usize::try_from(chunk.compressed_size()).ok()?;
+        let place = |page: &PageLocation| {
+            let at = page.offset.checked_sub(start)?;
+            Some((usize::try_from(page.first_row_index).ok()?, usize::try_from(at).ok()?))
+        };
+        let starts = locations.map(place).collect::<Option<Vec<_>>>()?;
+        let ascends = starts.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1);
+        let is_inside = starts.last().is_some_and(|&(row, at)| row < self.row_group_rows(group) && at < len);
+        (ascends && is_inside && starts[0].0 == 0).then_some(starts)
     }
 
     /// The metadata with column and offset indexes, when the file has them.
@@ -274,6 +295,13 @@ impl ParquetFile {
         };
         self.footer.page_index.get_or_init(load).as_ref()
     }
+}
+
+/// Where the pages of a column chunk begin in the file.
+fn first_page(chunk: &ColumnChunkMetaData) -> i64 {
+    // Writers that know no dictionary put 0 there.
+    let data = chunk.data_page_offset();
+    chunk.dictionary_page_offset().filter(|&at| at > 0 && at < data).unwrap_or(data)
 }
 
 fn footer_range(bytes: &[u8]) -> Result<Range<usize>> {

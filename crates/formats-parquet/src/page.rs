@@ -15,6 +15,8 @@ pub struct Pages {
     verify_checksums: bool,
     /// A buffer of a page that is done with, for the next one.
     spare: Vec<u8>,
+    /// Rows before each page, and its place, where that is known.
+    starts: Option<Vec<(usize, usize)>>,
 }
 
 /// A page as it lies in the file.
@@ -25,7 +27,22 @@ pub struct StoredPage {
 
 impl Pages {
     pub fn new(bytes: Buffer, codec: Compression, content: Content, verify_checksums: bool) -> Pages {
-        Pages { bytes, at: 0, codec, content, verify_checksums, spare: Vec::new() }
+        Pages { bytes, at: 0, codec, content, verify_checksums, spare: Vec::new(), starts: None }
+    }
+
+    /// The same, where it is known which rows pages begin with.
+    pub fn with_starts(self, starts: Option<Vec<(usize, usize)>>) -> Pages {
+        Pages { starts, ..self }
+    }
+
+    /// Passes whole pages by, which have at most `rows` rows, without a look at them; returns how many rows they have.
+    pub fn jump(&mut self, rows: usize) -> usize {
+        let Some(starts) = &self.starts else { return 0 };
+        let Ok(next) = starts.binary_search_by_key(&self.at, |&(_, at)| at) else { return 0 };
+        let before = starts[next].0;
+        let target = starts.partition_point(|&(row, _)| row <= before + rows) - 1;
+        self.at = starts[target].1;
+        starts[target].0 - before
     }
 
     /// The next dictionary or data page; `None` at the end of the chunk.

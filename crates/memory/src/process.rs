@@ -125,7 +125,8 @@ fn usage() -> Option<Usage> {
     Some(Usage { address_space: (mapped + retained) as u64, resident: resident as u64 })
 }
 
-fn address_space_limit() -> Option<u64> {
+/// The most address space that the process may have (RLIMIT_AS), in bytes.
+pub fn address_space_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: the address is of a limit, which the call fills.
     let status = unsafe { libc::getrlimit(libc::RLIMIT_AS, &raw mut limit) };

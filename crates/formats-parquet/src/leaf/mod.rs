@@ -73,6 +73,8 @@ pub fn reader(
         content,
         file.verifies_checksums(),
     );
+    let is_flat = leaf.max_repetition == 0;
+    let pages = pages.with_starts(is_flat.then(|| file.page_starts(group, leaf.index)).flatten());
 
     fn boxed<K: Kind>(kind: K, leaf: &Leaf, pages: Pages) -> Result<Box<dyn LeafReader>> {
         Ok(Box::new(Stream::new(kind, leaf, pages, None)))

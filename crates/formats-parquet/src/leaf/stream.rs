@@ -310,9 +310,10 @@ impl<K: Kind> LeafReader for Stream<K> {
             if !self.advance()? {
                 return Err(cut_short("rows"));
             }
-            let part = self.page.as_ref().map_or(0, |page| page.left).min(n);
-            self.skip_part(part)?;
-            n -= part;
+            let left = self.page.as_ref().map_or(0, |page| page.left);
+            self.skip_part(left.min(n))?;
+            n -= left.min(n);
+            n -= self.pages.jump(n);
         }
         Ok(())
     }

@@ -23,7 +23,7 @@
 //! - [`part`]: one part
 //! - [`checksums`]: those of files
 //! - [`stored_type`]: columns as files have them
-//! - [`part_file`]: files of parts
+//! - [`part_file`], [`mapping`]: files of parts, and those that stay mapped
 //! - [`change`]: changes as records
 //! - [`journal`]: the file of records
 //! - [`parts`]: the set of parts: snapshots, commits, claims
@@ -35,7 +35,7 @@
 //! - [`rows_writer`], [`rewrite`]: rows of parts in the making, and parts that take the place of others
 //! - [`sorted_rows`]: rows of parts in memory that ranges leave
 //! - [`layout`]: which columns are read of a part
-//! - [`scan`]: parts to blocks
+//! - [`scan`], [`scan_worker`]: parts to blocks
 //! - [`runs`]: parts as sorted runs
 //! - [`part_rows`]: rows of parts by row id
 //! - [`tokens`]: which INSERTs were done
@@ -51,6 +51,7 @@ mod inserter;
 mod journal;
 mod keys;
 mod layout;
+mod mapping;
 mod merges;
 pub mod part;
 mod part_file;
@@ -64,6 +65,7 @@ mod rewrite;
 mod rows_writer;
 mod runs;
 mod scan;
+mod scan_worker;
 pub mod skip_index;
 mod sorted_rows;
 mod stored_type;

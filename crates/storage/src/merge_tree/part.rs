@@ -3,7 +3,7 @@
 use super::Partition;
 use super::checksums::Checksums;
 use super::columns::ColumnsVersion;
-use super::part_file;
+use super::mapping::LastMapping;
 use super::partition_bounds::PartitionBounds;
 use super::projection::{PartProjections, ProjectionDefinition};
 use super::skip_index::{Granules, IndexWriters, Of, PartIndexes, SkipCondition};
@@ -76,6 +76,7 @@ pub struct Part {
     folder: Option<Arc<TableFolder>>,
     /// Where another process may remove the file: open from the first snapshot on.
     held: std::sync::OnceLock<fs::File>,
+    mapping: LastMapping,
     pub(super) indexes: PartIndexes,
     pub(super) projections: PartProjections,
     /// Of a part in memory, where they were asked for: the least and the greatest values of the columns of the partition key.
@@ -102,6 +103,7 @@ impl Part {
             is_frozen: AtomicBool::new(false),
             folder,
             held: std::sync::OnceLock::new(),
+            mapping: LastMapping::default(),
             indexes: PartIndexes::default(),
             partition_bounds: std::sync::OnceLock::new(),
             projections: PartProjections::default(),
@@ -175,7 +177,7 @@ impl Part {
     pub(super) fn open(&self) -> Result<Option<Input>> {
         match &self.data {
             PartData::Resident(_) => Ok(None),
-            PartData::File(path, _) => part_file::open(path, self.held.get()).map(Some),
+            PartData::File(path, _) => self.mapping.open(path, self.held.get()).map(Some),
         }
     }
 }

@@ -8,15 +8,13 @@ use crate::TableSchema;
 use crate::disk::TableFolder;
 use crate::disk::durable::cannot_write;
 use crate::disk::fs::{self, Access, File, SequentialWriter};
-use crate::mapped::{cannot_open, mapped};
-use chalet_base::events::{self, Event};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Block, Column, Data, Vector};
 use chalet_formats::settings::ParquetCompression;
-use chalet_formats::{BlockWriter, FormatSettings, Input, PageCodec, Sink, Statistics, WriteRequest};
+use chalet_formats::{BlockWriter, FormatSettings, PageCodec, Sink, Statistics, WriteRequest};
 use chalet_types::DataType;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The path of the part of this number.
@@ -199,15 +197,6 @@ impl Write for Summed {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
-    }
-}
-
-/// Maps the file of a part, which may be open already.
-pub(super) fn open(path: &Path, held: Option<&File>) -> Result<Input> {
-    events::count(Event::FileOpen);
-    match held {
-        Some(file) => mapped(path, file),
-        None => mapped(path, &File::open(path, Access::Read).map_err(|e| cannot_open(path, &e))?),
     }
 }
 

@@ -2,7 +2,8 @@
 //! border pages hold beside it is cut off.
 
 use super::layout::Place;
-use super::scan::{Own, Shared, Worker};
+use super::scan::Shared;
+use super::scan_worker::{Own, Worker};
 use super::stored_type::{is_same, keeps_order};
 use crate::sorted_runs::{KeyRange, SortedRuns};
 use crate::{Morsel, ScanWorker};

@@ -8,6 +8,7 @@ use super::part_file::{lengths_of, structure};
 use super::part_rows::PartRows;
 use super::partition_bounds::{may_be_within, partition_columns};
 use super::runs::PartRuns;
+use super::scan_worker::{Rows, Unit, Worker};
 use super::skip_index::rows_to_read;
 use super::sorted_rows::{first_columns, hinted_granules, is_within, sorted_rows};
 use super::stored_type::{is_same, keeps_order};
@@ -17,13 +18,11 @@ use crate::row_ids;
 use crate::samples::{self, SampleSize};
 use crate::scan::{ScanFilter, ScanProgress};
 use crate::sorted_runs::SortedRuns;
-use crate::{Morsel, RowsById, Scan, ScanRequest, ScanWorker};
+use crate::{RowsById, Scan, ScanRequest, ScanWorker};
 use chalet_base::events::{self, Event};
-use chalet_base::{Result, bail, err};
+use chalet_base::{Result, err};
 use chalet_columns::{Block, Column, Vector};
-use chalet_formats::input::{
-    BlockReader, ColumnRange, FileScan, OnlyLengths, Pruned, RowFilter, RowsByNumber, intersect,
-};
+use chalet_formats::input::{ColumnRange, FileScan, OnlyLengths, Pruned, RowFilter, RowsByNumber, intersect};
 use chalet_formats::{ColumnStatistics, FormatSettings, Input, ReadRequest, Summary, TableStatistics};
 use chalet_types::{DataType, Value};
 use std::collections::VecDeque;
@@ -41,14 +40,14 @@ pub(super) struct PartsScan {
 pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
     pub definition: Definition,
-    request: ScanRequest,
+    pub request: ScanRequest,
     /// The numbers of the columns that rows of parts are sorted by first.
     sorted_by: Vec<u32>,
     /// Those of the partition key.
     partition_columns: Vec<u32>,
     pub places: Vec<Place>,
     /// Are rows numbered, for row ids or a column of their numbers?
-    numbers: bool,
+    pub numbers: bool,
     state: Mutex<State>,
     /// Of the files that were opened, when row ids are asked for.
     pub rows: Vec<OnceLock<Arc<dyn RowsByNumber>>>,
@@ -59,6 +58,8 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct State {
     next_part: usize,
+    /// Units that were looked for before anybody read them, or the error that came of it.
+    ahead: VecDeque<Result<Unit>>,
     open: Option<(usize, Box<dyn FileScan>)>,
     /// The part in memory that is read now, and its rows that no worker has taken.
     resident: Option<(usize, VecDeque<Range<usize>>)>,
@@ -93,6 +94,9 @@ impl PartsScan {
 
 /// Blocks of a part in memory that a worker takes at once: few, so that all workers share a small table.
 const RESIDENT_BLOCKS: usize = 2;
+
+/// Rows of a table that may be one unit only.
+const FEW_ROWS: u64 = 1 << 18;
 
 /// Parts whose statistics are looked at; the others are taken to be like them.
 const MAX_PARTS: usize = 16;
@@ -160,11 +164,16 @@ impl PartsScan {
 
 impl Scan for PartsScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(Worker { shared: self.shared.clone(), own: None, current: None, passed_by: 0 }))
+        Ok(Box::new(Worker::new(self.shared.clone())))
     }
 
+    /// Where few rows are left, no more threads are woken than there are units.
     fn parallelism(&self) -> usize {
-        self.parallelism
+        let is_small = self.total_rows().is_some_and(|rows| rows <= FEW_ROWS);
+        if self.shared.request.ranges.is_empty() && !is_small {
+            return self.parallelism;
+        }
+        self.shared.look_ahead(self.parallelism).max(1)
     }
 
     fn total_rows(&self) -> Option<u64> {
@@ -456,15 +465,34 @@ impl Shared {
     }
 
     /// The next unit of any part.
-    fn next_unit(&self) -> Result<Option<Unit>> {
+    pub fn next_unit(&self) -> Result<Option<Unit>> {
         let mut state = self.lock();
+        match state.ahead.pop_front() {
+            Some(unit) => unit.map(Some),
+            None => self.find_unit(&mut state),
+        }
+    }
+
+    /// How many units are left, at most `n`.
+    fn look_ahead(&self, n: usize) -> usize {
+        let mut state = self.lock();
+        while state.ahead.len() < n {
+            match self.find_unit(&mut state).transpose() {
+                Some(unit) => state.ahead.push_back(unit),
+                None => break,
+            }
+        }
+        state.ahead.len()
+    }
+
+    fn find_unit(&self, state: &mut State) -> Result<Option<Unit>> {
         loop {
             if let Some((part, scan)) = &mut state.open {
                 let part = *part;
                 if let Some(reader) = scan.next_unit().map_err(|e| e.context(in_part(&self.parts[part])))? {
                     state.units_read += 1;
                     let rows = Rows::File { reader, bytes: 0, passed_by: 0 };
-                    return self.unit(&mut state, part, rows).map(Some);
+                    return self.unit(state, part, rows).map(Some);
                 }
                 let pruned = scan.pruned();
                 state.open = None;
@@ -488,7 +516,7 @@ impl Shared {
                 if next.start >= next.end {
                     left.pop_front();
                 }
-                return self.unit(&mut state, part, Rows::Resident { rows }).map(Some);
+                return self.unit(state, part, Rows::Resident { rows }).map(Some);
             }
             let part = state.next_part;
             let Some(next) = self.parts.get(part) else { return Ok(None) };
@@ -518,7 +546,7 @@ impl Shared {
         let task = state.next_task;
         state.next_task += 1;
         let layout = Layout::of(&self.parts[part], &self.places, &self.definition)?;
-        Ok(Unit { part, task, number: 0, layout, rows })
+        Ok(Unit::new(part, task, layout, rows))
     }
 
     /// Rows of a part in memory that a worker takes at once.
@@ -527,7 +555,7 @@ impl Shared {
     }
 
     /// Keeps what reads rows of a part by their numbers, where they may be asked for.
-    fn keep_rows(&self, part: usize, scan: &dyn FileScan) -> Result<()> {
+    pub fn keep_rows(&self, part: usize, scan: &dyn FileScan) -> Result<()> {
         if self.numbers && self.rows[part].get().is_none() {
             let rows =
                 scan.rows_by_number().ok_or_else(|| err!(LOGICAL_ERROR, "A reader does not number rows"))?;
@@ -536,7 +564,7 @@ impl Shared {
         Ok(())
     }
 
-    fn progress(&self) -> &ScanProgress {
+    pub fn progress(&self) -> &ScanProgress {
         &self.request.context.progress
     }
 
@@ -605,7 +633,7 @@ impl Shared {
     }
 
     /// The requested columns of rows, and their row ids where those are asked for.
-    fn morsel(
+    pub fn morsel(
         &self,
         unit: &(usize, &Layout),
         read: Vec<Column>,
@@ -631,157 +659,6 @@ fn settings() -> Arc<FormatSettings> {
     SETTINGS.get_or_init(Arc::default).clone()
 }
 
-fn in_part(part: &Part) -> String {
+pub(super) fn in_part(part: &Part) -> String {
     format!("(in part {})", part.info.name())
-}
-
-/// What one worker reads at once.
-struct Unit {
-    part: usize,
-    task: u32,
-    number: u32,
-    layout: Layout,
-    rows: Rows,
-}
-
-enum Rows {
-    Resident { rows: Range<usize> },
-    File { reader: Box<dyn BlockReader>, bytes: u64, passed_by: u64 },
-}
-
-/// Reads a scan.
-pub(super) struct Worker {
-    shared: Arc<Shared>,
-    /// Absent where it takes the units that all workers share.
-    own: Option<Own>,
-    current: Option<Unit>,
-    passed_by: u64,
-}
-
-/// Rows of one part for one worker alone.
-pub(super) struct Own {
-    part: usize,
-    source: OwnSource,
-}
-
-enum OwnSource {
-    File(Box<dyn FileScan>),
-    Resident(Option<Range<usize>>),
-}
-
-impl Own {
-    pub fn new(shared: &Shared, part: usize, rows: Range<usize>) -> Result<Own> {
-        let of = &shared.parts[part];
-        let is_whole = rows == (0..of.info.rows as usize);
-        let source = match shared.open_part(of, (!is_whole).then_some(&rows))? {
-            Some(scan) => {
-                shared.keep_rows(part, &*scan)?;
-                OwnSource::File(scan)
-            }
-            None => OwnSource::Resident(Some(rows)),
-        };
-        Ok(Own { part, source })
-    }
-
-    fn next_unit(&mut self, shared: &Shared) -> Result<Option<Unit>> {
-        let part = &shared.parts[self.part];
-        let rows = match &mut self.source {
-            OwnSource::File(scan) => {
-                let reader = scan.next_unit().map_err(|e| e.context(in_part(part)))?;
-                reader.map(|reader| Rows::File { reader, bytes: 0, passed_by: 0 })
-            }
-            OwnSource::Resident(rows) => rows.take().map(|rows| Rows::Resident { rows }),
-        };
-        let layout = Layout::of(part, &shared.places, &shared.definition)?;
-        Ok(rows.map(|rows| Unit { part: self.part, task: 0, number: 0, layout, rows }))
-    }
-}
-
-impl Worker {
-    /// Reads rows of one part.
-    pub fn of_part(shared: Arc<Shared>, own: Own) -> Worker {
-        Worker { shared, own: Some(own), current: None, passed_by: 0 }
-    }
-
-    /// The next rows of the unit, whether the filter was applied to them, and how many did not pass.
-    fn read(&mut self) -> Result<Option<(Block, bool)>> {
-        let shared = self.shared.clone();
-        let max_rows = shared.request.context.max_block_size.max(1);
-        let Some(unit) = &mut self.current else { return Ok(None) };
-        let part = &shared.parts[unit.part];
-        match &mut unit.rows {
-            Rows::Resident { rows: left } => {
-                let Some(block) = part.resident() else { bail!(LOGICAL_ERROR, "The part is not in memory") };
-                let n = left.len().min(max_rows);
-                if n == 0 {
-                    return Ok(None);
-                }
-                let columns = unit.layout.wanted.iter().map(|&at| block.column(at).clone()).collect();
-                let whole = Block::new(columns, block.n_rows());
-                let rows = if n == whole.n_rows() { whole } else { whole.slice(left.start, n) };
-                let first = left.start as u64;
-                left.start += n;
-                let numbers = shared
-                    .numbers
-                    .then(|| Column::from(Vector::from((first..first + n as u64).collect::<Vec<u64>>())));
-                let block = shared.morsel(&(unit.part, &unit.layout), rows.into_columns(), numbers, n)?;
-                Ok(Some((block, false)))
-            }
-            Rows::File { reader, bytes, passed_by } => {
-                let block = reader.next_block(max_rows).map_err(|e| e.context(in_part(part)))?;
-                let read = reader.bytes_read();
-                let new_bytes = read.saturating_sub(*bytes);
-                shared.progress().file_bytes.fetch_add(new_bytes, Relaxed);
-                events::add(Event::ReadBufferFromFileDescriptorReadBytes, new_bytes);
-                *bytes = read;
-                let left_out = reader.rows_passed_by();
-                self.passed_by += left_out.saturating_sub(*passed_by);
-                *passed_by = left_out;
-                let Some(block) = block else { return Ok(None) };
-                let n_rows = block.n_rows();
-                let is_filtered = reader.applies_filter();
-                let mut columns = block.into_columns();
-                let numbers = shared.numbers.then(|| columns.pop()).flatten();
-                let block = shared.morsel(&(unit.part, &unit.layout), columns, numbers, n_rows)?;
-                Ok(Some((block, is_filtered)))
-            }
-        }
-    }
-}
-
-impl ScanWorker for Worker {
-    fn next(&mut self) -> Result<Option<Morsel>> {
-        loop {
-            if self.current.is_none() {
-                self.current = match &mut self.own {
-                    Some(own) => own.next_unit(&self.shared)?,
-                    None => self.shared.next_unit()?,
-                };
-                if self.current.is_none() {
-                    return Ok(None);
-                }
-            }
-            let Some((mut block, is_filtered)) = self.read()? else {
-                self.current = None;
-                continue;
-            };
-            if let Some(filter) = &self.shared.request.filter
-                && !is_filtered
-            {
-                let n_rows = block.n_rows();
-                block = filter.apply(block)?;
-                self.passed_by += (n_rows - block.n_rows()) as u64;
-            }
-            if block.is_empty() {
-                continue;
-            }
-            let Some(unit) = &mut self.current else { bail!(LOGICAL_ERROR, "A unit is gone") };
-            unit.number += 1;
-            return Ok(Some(Morsel { block, task: unit.task, number: unit.number - 1 }));
-        }
-    }
-
-    fn take_passed_by(&mut self) -> u64 {
-        std::mem::take(&mut self.passed_by)
-    }
 }
