@@ -84,23 +84,106 @@ pub fn delta_prefix(bytes: &[u8], max: usize) -> Result<(Vec<u128>, Vec<u8>)> {
     );
     // Shared prefixes can blow a page up beyond all bounds, and views count bytes in 32 bits.
     let limit = bytes.len().saturating_mul(1024).clamp(1 << 30, u32::MAX as usize);
-    let mut rest = &rest[used..];
-    let mut text = Vec::with_capacity(2 * bytes.len());
+    let rest = &rest[used..];
+    let lengths = || prefixes.iter().zip(&suffixes);
+    let total = lengths().try_fold(0usize, |total, (&prefix, &suffix)| {
+        let len = usize::try_from(prefix.checked_add(suffix)?).ok()?;
+        total.checked_add(len).filter(|&total| total <= limit)
+    });
+    let Some(total) = total else { bail!(TOO_LARGE_STRING_SIZE, "Strings of a Parquet page are too large") };
+    let mut text = vec![0u8; total + SHORT];
     let mut views = Vec::with_capacity(prefixes.len());
-    let (mut last, mut last_len) = (0, 0);
-    for (prefix, suffix) in prefixes.into_iter().zip(suffixes) {
-        let suffix = usize::try_from(suffix).ok().and_then(|len| rest.split_at_checked(len));
-        let Some((suffix, behind)) = suffix else { return Err(cut_short("string")) };
+    let (mut last, mut last_len, mut start, mut at) = (0, 0, 0, 0);
+    for (&prefix, &suffix) in lengths() {
+        let suffix = usize::try_from(suffix).ok().filter(|&len| len <= rest.len() - at);
+        let Some(suffix) = suffix else { return Err(cut_short("string")) };
         let Some(prefix) = usize::try_from(prefix).ok().filter(|&len| len <= last_len) else {
             bail!(INCORRECT_DATA, "Parquet string shares {prefix} bytes with one of {last_len} bytes");
         };
-        let start = text.len();
-        last_len = prefix + suffix.len();
-        ensure!(last_len <= limit - start, TOO_LARGE_STRING_SIZE, "Strings of a Parquet page are too large");
-        text.extend_from_within(last..last + prefix);
-        text.extend_from_slice(suffix);
+        // Short copies are of one length, which takes no call; what is too much is written over.
+        if prefix <= SHORT {
+            text.copy_within(last..last + SHORT, start);
+        } else {
+            text.copy_within(last..last + prefix, start);
+        }
+        match rest.get(at..at + SHORT) {
+            Some(short) if suffix <= SHORT => {
+                text[start + prefix..start + prefix + SHORT].copy_from_slice(short);
+            }
+            _ => text[start + prefix..start + prefix + suffix].copy_from_slice(&rest[at..at + suffix]),
+        }
+        (last, last_len) = (start, prefix + suffix);
         views.push(view_at(&text, start, last_len, 0));
-        (last, rest) = (start, behind);
+        start += last_len;
+        at += suffix;
     }
     Ok((views, text))
+}
+
+/// Bytes that are copied at once.
+const SHORT: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::put_differences;
+
+    fn encoded(prefixes: &[i64], suffixes: &[i64], rest: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_differences(prefixes, true, &mut bytes);
+        put_differences(suffixes, true, &mut bytes);
+        bytes.extend_from_slice(rest);
+        bytes
+    }
+
+    fn text_of(view: u128, text: &[u8]) -> Vec<u8> {
+        let len = view as u32 as usize;
+        match len > INLINE {
+            true => text[(view >> 96) as usize..][..len].to_vec(),
+            false => (view >> 32).to_le_bytes()[..len].to_vec(),
+        }
+    }
+
+    #[test]
+    fn strings_of_all_lengths_with_shared_prefixes() {
+        let mut texts: Vec<Vec<u8>> = Vec::new();
+        for n in 0..200usize {
+            let shared = texts.last().map_or(0, |last| last.len().min(n * 7 % 43));
+            let start = texts.last().map_or_else(Vec::new, |last| last[..shared].to_vec());
+            texts.push([start, (0..n * 11 % 37).map(|x| (x * n) as u8).collect()].concat());
+        }
+        let (mut prefixes, mut suffixes, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last: &[u8] = b"";
+        for text in &texts {
+            let shared = text.iter().zip(last).take_while(|(a, b)| a == b).count();
+            prefixes.push(shared as i64);
+            suffixes.push((text.len() - shared) as i64);
+            rest.extend_from_slice(&text[shared..]);
+            last = text;
+        }
+        let (views, buffer) = delta_prefix(&encoded(&prefixes, &suffixes, &rest), texts.len()).unwrap();
+        let read: Vec<Vec<u8>> = views.iter().map(|&view| text_of(view, &buffer)).collect();
+        assert_eq!(read, texts);
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_are_errors() {
+        for (prefixes, suffixes, rest) in [
+            (vec![1], vec![1], &b"a"[..]),
+            (vec![0, 2], vec![1, 0], b"a"),
+            (vec![0], vec![2], b"a"),
+            (vec![0, -1], vec![1, 1], b"ab"),
+            (vec![0], vec![-1], b"a"),
+            (vec![0, 1, 1], vec![1, 1], b"ab"),
+        ] {
+            let error = delta_prefix(&encoded(&prefixes, &suffixes, rest), 3).unwrap_err();
+            assert_ne!(error.code().name, "LOGICAL_ERROR", "{prefixes:?}, {suffixes:?}");
+        }
+        let mut prefixes = vec![0];
+        prefixes.resize(100_000, 20_000);
+        let mut suffixes = vec![20_000];
+        suffixes.resize(100_000, 1);
+        let rest = vec![7; 120_000];
+        delta_prefix(&encoded(&prefixes, &suffixes, &rest), 100_000).unwrap_err();
+    }
 }

@@ -28,6 +28,8 @@ mod values;
 use self::chunk::{ChunkWriter, Plan};
 use self::encoding::Encodings;
 use self::numbers::Numbers;
+#[cfg(test)]
+pub(crate) use self::packed::put_differences;
 use self::schema::storage;
 use self::shred::Entries;
 use self::texts::Texts;
