@@ -3,6 +3,7 @@
 use crate::snappy::{self, Content};
 use chalet_base::{Error, Result, bail, ensure, err, lz4};
 use parquet::basic::Compression;
+use std::cell::RefCell;
 use std::io::Read;
 
 #[cold]
@@ -35,9 +36,7 @@ pub fn decompress(
     }
     out.resize(size, 0);
     let got = match codec {
-        Compression::ZSTD(_) => {
-            zstd::bulk::decompress_to_buffer(bytes, &mut out[..]).map_err(|e| broken("zstd", e))?
-        }
+        Compression::ZSTD(_) => unpack_zstd(bytes, &mut out[..]).map_err(|e| broken("zstd", e))?,
         Compression::GZIP(_) => fill(&mut flate2::read::MultiGzDecoder::new(bytes), out, "gzip")?,
         Compression::BROTLI(_) => fill(&mut brotli::Decompressor::new(bytes, 4096), out, "brotli")?,
         Compression::LZ4 => deprecated_lz4(bytes, out)?,
@@ -45,6 +44,21 @@ pub fn decompress(
         other => bail!(NOT_IMPLEMENTED, "Parquet compression {other} is not supported"),
     };
     as_promised(got, size)
+}
+
+thread_local! {
+    /// Its tables take longer to make than a small page to decompress.
+    static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn unpack_zstd(bytes: &[u8], out: &mut [u8]) -> std::io::Result<usize> {
+    ZSTD.with_borrow_mut(|kept| {
+        let decompressor = match kept {
+            Some(decompressor) => decompressor,
+            None => kept.insert(zstd::bulk::Decompressor::new()?),
+        };
+        decompressor.decompress_to_buffer(bytes, out)
+    })
 }
 
 fn as_promised(got: usize, size: usize) -> Result<()> {

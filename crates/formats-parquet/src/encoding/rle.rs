@@ -13,6 +13,7 @@ pub struct Rle {
     run: Run,
 }
 
+#[derive(Clone)]
 enum Run {
     Repeat {
         value: u32,
@@ -93,6 +94,38 @@ impl Rle {
             }
             self.next_run()?;
         }
+    }
+
+    /// Are the next `n` codes all the same? They are not taken. False also where that would take long to find out.
+    pub fn is_all(&self, mut n: usize, code: u32) -> bool {
+        let mut ahead =
+            Rle { bytes: self.bytes.clone(), at: self.at, width: self.width, run: self.run.clone() };
+        while n > 0 {
+            let Ok(available) = ahead.available() else { return false };
+            let take = available.min(n);
+            let is_same = match &mut ahead.run {
+                Run::Repeat { value, left } => {
+                    *left -= take;
+                    *value == code
+                }
+                Run::Packed { start, done, .. } => {
+                    *done += take;
+                    let byte = if code == 0 { 0 } else { u8::MAX };
+                    let (whole, rest) = (take / 8, take % 8);
+                    let bytes = &ahead.bytes[*start..];
+                    // Whole runs, which begin at a byte.
+                    self.width == 1
+                        && *done == take
+                        && bytes[..whole].iter().all(|&bits| bits == byte)
+                        && (rest == 0 || (bytes[whole] ^ byte).trailing_zeros() as usize >= rest)
+                }
+            };
+            if !is_same {
+                return false;
+            }
+            n -= take;
+        }
+        true
     }
 
     /// Appends the next `n` codes.
@@ -291,6 +324,24 @@ mod tests {
             }
         }
         bytes
+    }
+
+    #[test]
+    fn codes_that_are_all_the_same() {
+        // 21 ones in three groups, of which the last is cut by what follows: 100 times one.
+        let ones = [7u8, 0xff, 0xff, 0xff, 0b1100_1000, 1, 1];
+        let of = |bytes: &[u8]| Rle::new(bytes.to_vec().into(), 1).unwrap();
+        assert!(of(&ones).is_all(24, 1) && of(&ones).is_all(124, 1) && of(&ones).is_all(0, 0));
+        assert!(!of(&ones).is_all(1, 0) && !of(&ones).is_all(125, 1), "there are no more");
+        for bit in 0..24 {
+            let mut with_zero = ones;
+            with_zero[1 + bit / 8] ^= 1 << (bit % 8);
+            let mut rle = of(&with_zero);
+            assert!(rle.is_all(bit, 1) && !rle.is_all(bit + 1, 1), "bit {bit}");
+            let mut read = Vec::new();
+            rle.read(24, &mut read).unwrap();
+            assert_eq!(read.iter().filter(|&&code| code == 1).count(), 23, "nothing was taken before");
+        }
     }
 
     #[test]

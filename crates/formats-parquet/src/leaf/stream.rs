@@ -166,6 +166,11 @@ impl<K: Kind> Stream<K> {
                 (repetition, definition, bytes)
             }
         };
+        // A page without a NULL is read as one of a column that cannot have any.
+        let is_whole = |levels: &Rle| {
+            max_repetition == 0 && levels.is_all(header.n_values, u32::from(max_definition.unsigned_abs()))
+        };
+        let definition = definition.filter(|levels| !is_whole(levels));
         let (width, conversion) = (self.kind.width(), self.leaf.conversion);
         let values = Values::open(header.encoding, bytes, header.n_values, width, conversion)?;
         let ahead = Levels::default();
