@@ -94,30 +94,45 @@ pub fn delta_prefix(bytes: &[u8], max: usize) -> Result<(Vec<u128>, Vec<u8>)> {
     let mut text = vec![0u8; total + SHORT];
     let mut views = Vec::with_capacity(prefixes.len());
     let (mut last, mut last_len, mut start, mut at) = (0, 0, 0, 0);
+    // The first bytes of the string before: those that were just written cannot be read again at once.
+    let mut head = 0u128;
     for (&prefix, &suffix) in lengths() {
         let suffix = usize::try_from(suffix).ok().filter(|&len| len <= rest.len() - at);
         let Some(suffix) = suffix else { return Err(cut_short("string")) };
         let Some(prefix) = usize::try_from(prefix).ok().filter(|&len| len <= last_len) else {
             bail!(INCORRECT_DATA, "Parquet string shares {prefix} bytes with one of {last_len} bytes");
         };
-        // Short copies are of one length, which takes no call; what is too much is written over.
-        if prefix <= SHORT {
-            text.copy_within(last..last + SHORT, start);
-        } else {
-            text.copy_within(last..last + prefix, start);
-        }
-        match rest.get(at..at + SHORT) {
-            Some(short) if suffix <= SHORT => {
-                text[start + prefix..start + prefix + SHORT].copy_from_slice(short);
+        last_len = prefix + suffix;
+        match rest.get(at..).and_then(<[u8]>::first_chunk) {
+            Some(bytes) if last_len <= SHORT => {
+                let tail = u128::from_le_bytes(*bytes).checked_shl(8 * prefix as u32).unwrap_or(0);
+                head = (head & first_bytes(prefix) | tail) & first_bytes(last_len);
+                text[start..start + SHORT].copy_from_slice(&head.to_le_bytes());
             }
-            _ => text[start + prefix..start + prefix + suffix].copy_from_slice(&rest[at..at + suffix]),
+            _ => {
+                if prefix > SHORT {
+                    text.copy_within(last..last + prefix, start);
+                } else {
+                    text[start..start + SHORT].copy_from_slice(&head.to_le_bytes());
+                }
+                text[start + prefix..start + last_len].copy_from_slice(&rest[at..at + suffix]);
+                head = text[start..].first_chunk().map_or(0, |bytes| u128::from_le_bytes(*bytes));
+            }
         }
-        (last, last_len) = (start, prefix + suffix);
-        views.push(view_at(&text, start, last_len, 0));
+        last = start;
+        views.push(match last_len <= INLINE {
+            true => (head & first_bytes(last_len)) << 32 | last_len as u128,
+            false => u128::from(head as u32) << 32 | last_len as u32 as u128 | (start as u128) << 96,
+        });
         start += last_len;
         at += suffix;
     }
     Ok((views, text))
+}
+
+/// A mask of the first bytes of 16.
+fn first_bytes(n: usize) -> u128 {
+    1u128.checked_shl(8 * n as u32).unwrap_or(0).wrapping_sub(1)
 }
 
 /// Bytes that are copied at once.
