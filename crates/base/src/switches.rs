@@ -40,10 +40,16 @@ pub enum Switch {
     WindowGroups,
     SubqueryWindows,
     OrderedInputs,
+    /// Files of parts stay mapped between queries.
+    KeptMappings,
+    /// Pages that are passed by are jumped over, where the page index says where the next one begins.
+    JumpedPages,
+    /// Pages without a NULL are read as those of columns that cannot have any.
+    FullPages,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 15] = [
+const ALL: [(Switch, &str, bool); 18] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -59,6 +65,9 @@ const ALL: [(Switch, &str, bool); 15] = [
     (Switch::WindowGroups, "window-groups", true),
     (Switch::SubqueryWindows, "subquery-windows", true),
     (Switch::OrderedInputs, "ordered-inputs", true),
+    (Switch::KeptMappings, "kept-mappings", true),
+    (Switch::JumpedPages, "jumped-pages", true),
+    (Switch::FullPages, "full-pages", true),
 ];
 
 type States = [bool; ALL.len()];
@@ -113,14 +122,11 @@ mod tests {
 
     #[test]
     fn names_are_parsed() {
-        assert_eq!(
-            parsed(""),
-            Ok([true, true, true, false, true, true, true, true, true, true, true, true, true, true, true])
-        );
-        assert_eq!(
-            parsed("-two-byte-search, +free-lists"),
-            Ok([false, true, true, true, true, true, true, true, true, true, true, true, true, true, true])
-        );
+        let usual = ALL.map(|(.., on)| on);
+        assert_eq!(parsed(""), Ok(usual));
+        let switched = parsed("-two-byte-search, +free-lists").unwrap();
+        let changed = ALL.map(|(switch, ..)| matches!(switch, Switch::TwoByteSearch | Switch::FreeLists));
+        assert_eq!(std::array::from_fn(|place| switched[place] != usual[place]), changed);
         assert_eq!(parsed("-none"), Err("-none".to_string()));
         assert_eq!(parsed("free-lists"), Err("free-lists".to_string()));
     }

@@ -4,6 +4,7 @@ use crate::codec;
 use crate::snappy::Content;
 use crate::thrift::{PageHeader, PageKind, page_header};
 use arrow_buffer::Buffer;
+use chalet_base::events::{self, Event};
 use chalet_base::{Result, ensure};
 use parquet::basic::Compression;
 
@@ -42,6 +43,7 @@ impl Pages {
         let before = starts[next].0;
         let target = starts.partition_point(|&(row, _)| row <= before + rows) - 1;
         self.at = starts[target].1;
+        events::add(Event::ParquetJumpedPages, (target - next) as u64);
         starts[target].0 - before
     }
 

@@ -28,6 +28,8 @@ MADE = (
     f"FROM numbers({ROWS})",
     "CREATE TABLE d (user UInt32, name String) ENGINE = MergeTree ORDER BY user",
     "INSERT INTO d SELECT number * 997, toString(number) FROM numbers(1000)",
+    "CREATE TABLE n (a Nullable(UInt64), b Nullable(Float64)) ENGINE = MergeTree ORDER BY tuple()",
+    f"INSERT INTO n SELECT cityHash64(number), number / 7 FROM numbers({ROWS})",
 )
 
 
@@ -260,6 +262,27 @@ MECHANISMS = (
         "ordered-inputs",
         "SELECT max(x) FROM (SELECT v + 1 AS x FROM t ORDER BY v + 1 LIMIT 1000000000)",
         "SortsOfOrderedRows",
+    ),
+    by_switch(
+        "kept-mappings",
+        "files of parts that stay mapped between queries",
+        "kept-mappings",
+        "SELECT v FROM t WHERE k = 1234567",
+        "FileMappingsReused",
+    ),
+    by_switch(
+        "jumped-pages",
+        "pages that are passed by without a look at them",
+        "jumped-pages",
+        "SELECT day, user, url, page, v, shop, state FROM t WHERE k = 1234567",
+        "ParquetJumpedPages",
+    ),
+    by_switch(
+        "full-pages",
+        "pages without a NULL, of columns that may have some, read as those of others",
+        "full-pages",
+        "SELECT count(), sum(a), sum(b) FROM n WHERE a % 7 = 0",
+        "ParquetFullPages",
     ),
     by_switch(
         "coded-keys",

@@ -18,6 +18,7 @@ use crate::ParquetFile;
 use crate::page::Pages;
 use crate::schema::{Conversion, Leaf};
 use crate::snappy::Content;
+use chalet_base::switches::{self, Switch};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{BooleanBuffer, Column, Vector};
 use chalet_types::{I256, Physical};
@@ -73,8 +74,8 @@ pub fn reader(
         content,
         file.verifies_checksums(),
     );
-    let is_flat = leaf.max_repetition == 0;
-    let pages = pages.with_starts(is_flat.then(|| file.page_starts(group, leaf.index)).flatten());
+    let may_jump = leaf.max_repetition == 0 && switches::is_on(Switch::JumpedPages);
+    let pages = pages.with_starts(may_jump.then(|| file.page_starts(group, leaf.index)).flatten());
 
     fn boxed<K: Kind>(kind: K, leaf: &Leaf, pages: Pages) -> Result<Box<dyn LeafReader>> {
         Ok(Box::new(Stream::new(kind, leaf, pages, None)))

@@ -13,6 +13,8 @@ use crate::page::{Pages, StoredPage};
 use crate::schema::Leaf;
 use crate::thrift::{PageKind, encoding};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer};
+use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use std::sync::Arc;
@@ -170,7 +172,13 @@ impl<K: Kind> Stream<K> {
         let is_whole = |levels: &Rle| {
             max_repetition == 0 && levels.is_all(header.n_values, u32::from(max_definition.unsigned_abs()))
         };
-        let definition = definition.filter(|levels| !is_whole(levels));
+        let definition = match definition {
+            Some(levels) if switches::is_on(Switch::FullPages) && is_whole(&levels) => {
+                events::count(Event::ParquetFullPages);
+                None
+            }
+            definition => definition,
+        };
         let (width, conversion) = (self.kind.width(), self.leaf.conversion);
         let values = Values::open(header.encoding, bytes, header.n_values, width, conversion)?;
         let ahead = Levels::default();

@@ -4,6 +4,7 @@ use crate::disk::fs::{self, Access, File};
 use crate::mapped::{cannot_open, mapped};
 use chalet_base::Result;
 use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_formats::{Buffer, FileIdentity, Input};
 use chalet_memory::process;
 use std::path::Path;
@@ -33,6 +34,7 @@ impl LastMapping {
         // Who shortens the file must not find it mapped.
         *last = last.take().filter(|last| Some(&*last.identity) == identity.as_ref());
         if let Some(Mapping { bytes, identity }) = &*last {
+            events::count(Event::FileMappingsReused);
             return Ok(Input::Known(bytes.clone(), identity.clone()));
         }
         events::count(Event::FileOpen);
@@ -50,7 +52,7 @@ impl LastMapping {
 impl Mapping {
     /// None where address space is scarce.
     fn keep(bytes: &Buffer, identity: &Arc<FileIdentity>) -> Option<Mapping> {
-        if process::address_space_limit().is_some() {
+        if process::address_space_limit().is_some() || !switches::is_on(Switch::KeptMappings) {
             return None;
         }
         KEPT.fetch_update(Relaxed, Relaxed, |kept| (kept < MOST).then_some(kept + 1)).ok()?;
