@@ -146,7 +146,9 @@ impl Order {
     /// Bytes of the start of a value that cut no character in two.
     fn whole_characters(self, value: &[u8], start: &[u8]) -> usize {
         match std::str::from_utf8(value) {
-            Ok(text) if self.utf8 => text.floor_char_boundary(start.len()),
+            Ok(text) if self.utf8 => {
+                (0..=start.len()).rev().find(|&at| text.is_char_boundary(at)).unwrap_or_default()
+            }
             _ => start.len(),
         }
     }

@@ -24,7 +24,7 @@ const STEP: usize = 1 << 10;
 
 /// How values of a page are encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum PageEncoding {
     Dictionary,
     Plain,
     Split,
@@ -32,14 +32,14 @@ enum Way {
     LengthsApart,
 }
 
-impl Way {
-    fn encoding(self) -> Encoding {
+impl PageEncoding {
+    fn stored(self) -> Encoding {
         match self {
-            Way::Dictionary => Encoding::RLE_DICTIONARY,
-            Way::Plain => Encoding::PLAIN,
-            Way::Split => Encoding::BYTE_STREAM_SPLIT,
-            Way::Differences => Encoding::DELTA_BINARY_PACKED,
-            Way::LengthsApart => Encoding::DELTA_LENGTH_BYTE_ARRAY,
+            PageEncoding::Dictionary => Encoding::RLE_DICTIONARY,
+            PageEncoding::Plain => Encoding::PLAIN,
+            PageEncoding::Split => Encoding::BYTE_STREAM_SPLIT,
+            PageEncoding::Differences => Encoding::DELTA_BINARY_PACKED,
+            PageEncoding::LengthsApart => Encoding::DELTA_LENGTH_BYTE_ARRAY,
         }
     }
 }
@@ -47,7 +47,7 @@ impl Way {
 /// What the properties of a file say of a column chunk.
 pub struct Plan {
     column: ColumnDescPtr,
-    way: Way,
+    encoding: PageEncoding,
     compression: Compression,
     page_rows: usize,
     page_bytes: usize,
@@ -66,14 +66,16 @@ impl Plan {
             && properties.bloom_filter_properties(path).is_none();
         let compression = properties.compression(path);
         let is_number = !matches!(stored, Stored::BYTE_ARRAY | Stored::FIXED_LEN_BYTE_ARRAY);
-        let way = match properties.encoding(path) {
-            _ if properties.dictionary_enabled(path) => Way::Dictionary,
-            None | Some(Encoding::PLAIN) => Way::Plain,
-            Some(Encoding::BYTE_STREAM_SPLIT) if is_number => Way::Split,
+        let encoding = match properties.encoding(path) {
+            _ if properties.dictionary_enabled(path) => PageEncoding::Dictionary,
+            None | Some(Encoding::PLAIN) => PageEncoding::Plain,
+            Some(Encoding::BYTE_STREAM_SPLIT) if is_number => PageEncoding::Split,
             Some(Encoding::DELTA_BINARY_PACKED) if matches!(stored, Stored::INT32 | Stored::INT64) => {
-                Way::Differences
+                PageEncoding::Differences
             }
-            Some(Encoding::DELTA_LENGTH_BYTE_ARRAY) if stored == Stored::BYTE_ARRAY => Way::LengthsApart,
+            Some(Encoding::DELTA_LENGTH_BYTE_ARRAY) if stored == Stored::BYTE_ARRAY => {
+                PageEncoding::LengthsApart
+            }
             Some(_) => return None,
         };
         matches!(compression, Compression::UNCOMPRESSED | Compression::LZ4_RAW | Compression::ZSTD(_))
@@ -81,7 +83,7 @@ impl Plan {
             .filter(|()| is_supported)
             .map(|()| Plan {
                 column: column.clone(),
-                way,
+                encoding,
                 compression,
                 page_rows: properties.column_data_page_row_count_limit(path).max(1),
                 page_bytes: properties.column_data_page_size_limit(path).max(1),
@@ -102,7 +104,7 @@ pub struct ChunkWriter<K: Kind> {
     plan: Plan,
     order: Order,
     compressor: Compressor,
-    way: Way,
+    encoding: PageEncoding,
     page: OpenPage,
     pages: Vec<ClosedPage>,
 }
@@ -124,7 +126,7 @@ struct ClosedPage {
     /// Compressed.
     bytes: Vec<u8>,
     n_uncompressed: usize,
-    way: Way,
+    encoding: PageEncoding,
     n_rows: usize,
     n_nulls: usize,
     n_nans: Option<u64>,
@@ -134,8 +136,16 @@ struct ClosedPage {
 impl<K: Kind> ChunkWriter<K> {
     pub fn new(plan: Plan, kind: K) -> Result<ChunkWriter<K>> {
         let compressor = Compressor::new(plan.compression)?;
-        let (order, way) = (plan.order(), plan.way);
-        Ok(ChunkWriter { kind, plan, order, compressor, way, page: OpenPage::default(), pages: Vec::new() })
+        let (order, encoding) = (plan.order(), plan.encoding);
+        Ok(ChunkWriter {
+            kind,
+            plan,
+            order,
+            compressor,
+            encoding,
+            page: OpenPage::default(),
+            pages: Vec::new(),
+        })
     }
 
     /// Appends the entries of a block: values, and a level for each entry where some may have none.
@@ -165,26 +175,28 @@ impl<K: Kind> ChunkWriter<K> {
             self.page.n_nulls += n - n_values;
             at += n;
             let is_full = self.page.n_rows >= self.plan.page_rows || self.page_size() >= self.plan.page_bytes;
-            let has_outgrown =
-                self.way == Way::Dictionary && self.kind.dictionary().0.len() >= self.plan.dictionary_bytes;
+            let has_outgrown = self.encoding == PageEncoding::Dictionary
+                && self.kind.dictionary().0.len() >= self.plan.dictionary_bytes;
             if is_full || has_outgrown {
                 self.close_page()?;
             }
             if has_outgrown {
                 // What follows is not looked up any more.
-                self.way = Way::Plain;
+                self.encoding = PageEncoding::Plain;
             }
         }
         Ok(())
     }
 
     fn add(&mut self, values: &[K::Value<'_>]) {
-        match self.way {
-            Way::Dictionary => self.kind.codes(values, &mut self.page.codes),
-            Way::LengthsApart => {
+        match self.encoding {
+            PageEncoding::Dictionary => self.kind.codes(values, &mut self.page.codes),
+            PageEncoding::LengthsApart => {
                 self.kind.put(values, &mut self.page.bytes, Some(&mut self.page.lengths));
             }
-            Way::Plain | Way::Split | Way::Differences => self.kind.put(values, &mut self.page.bytes, None),
+            PageEncoding::Plain | PageEncoding::Split | PageEncoding::Differences => {
+                self.kind.put(values, &mut self.page.bytes, None)
+            }
         }
     }
 
@@ -205,18 +217,20 @@ impl<K: Kind> ChunkWriter<K> {
             body[..4].copy_from_slice(&len.to_le_bytes());
         }
         let width = self.width();
-        match self.way {
-            Way::Dictionary => {
+        match self.encoding {
+            PageEncoding::Dictionary => {
                 let bits = width_of(page.codes.iter().copied().max().unwrap_or(0));
                 body.push(bits as u8);
                 put_hybrid(&page.codes, bits, &mut body);
             }
-            Way::Plain => body.extend_from_slice(&page.bytes),
-            Way::Split => {
+            PageEncoding::Plain => body.extend_from_slice(&page.bytes),
+            PageEncoding::Split => {
                 (0..width).for_each(|place| body.extend(page.bytes.iter().skip(place).step_by(width)))
             }
-            Way::Differences => put_differences(&integers(&page.bytes, width), width == 4, &mut body),
-            Way::LengthsApart => {
+            PageEncoding::Differences => {
+                put_differences(&integers(&page.bytes, width), width == 4, &mut body)
+            }
+            PageEncoding::LengthsApart => {
                 put_differences(&page.lengths, true, &mut body);
                 body.extend_from_slice(&page.bytes);
             }
@@ -225,7 +239,7 @@ impl<K: Kind> ChunkWriter<K> {
         self.pages.push(ClosedPage {
             n_uncompressed: body.len(),
             bytes: self.compressor.compress(body)?,
-            way: self.way,
+            encoding: self.encoding,
             n_rows: page.n_rows,
             n_nulls: page.n_nulls,
             n_nans,
@@ -256,7 +270,7 @@ impl<K: Kind> ChunkWriter<K> {
         let mut writer = SerializedPageWriter::new(&mut out);
         let mut totals = Totals::default();
         let mut dictionary_offset = None;
-        if self.pages.iter().any(|page| page.way == Way::Dictionary) {
+        if self.pages.iter().any(|page| page.encoding == PageEncoding::Dictionary) {
             let (bytes, n_values) = self.kind.dictionary();
             let (n_uncompressed, bytes) = (bytes.len(), self.compressor.compress(bytes.to_vec())?);
             let page = Page::DictionaryPage {
@@ -274,7 +288,7 @@ impl<K: Kind> ChunkWriter<K> {
         for page in std::mem::take(&mut self.pages) {
             index.add(&page);
             n_entries += page.n_rows;
-            let encoding = page.way.encoding();
+            let encoding = page.encoding.stored();
             let data = Page::DataPage {
                 buf: Bytes::from(page.bytes),
                 num_values: page.n_rows as u32,

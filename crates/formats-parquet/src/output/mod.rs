@@ -4,7 +4,7 @@
 //! - [`chunk`]: a column chunk of values that are in no lists; the others are written by the `parquet` crate
 //! - [`distinct`]: how many values of a column are distinct
 //! - [`encoding`]: how a column of a table's own file is encoded
-//! - [`kind`], [`numbers`], [`texts`]: what a chunk is written of
+//! - [`kind`], [`numbers`], [`byte_arrays`]: what a chunk is written of
 //! - [`number_sizes`], [`text_sizes`]: what values take in each way to encode them
 //! - [`packed`]: numbers in few bits
 //! - [`schema`]: the Parquet schema of our types
@@ -12,6 +12,7 @@
 //! - [`values`]: values of a leaf as Parquet stores them
 
 mod bounds;
+mod byte_arrays;
 mod chunk;
 mod distinct;
 mod encoding;
@@ -22,9 +23,9 @@ mod packed;
 mod schema;
 mod shred;
 mod text_sizes;
-mod texts;
 mod values;
 
+use self::byte_arrays::ByteArrays;
 use self::chunk::{ChunkWriter, Plan};
 use self::encoding::Encodings;
 use self::numbers::Numbers;
@@ -32,7 +33,6 @@ use self::numbers::Numbers;
 pub(crate) use self::packed::put_differences;
 use self::schema::storage;
 use self::shred::Entries;
-use self::texts::Texts;
 use self::values::{StoredValues, is_narrow, stored};
 use crate::parquet_error;
 use bytes::Bytes;
@@ -298,10 +298,10 @@ impl ColumnEncoder<'_> {
                 chunk!(Numbers::<f64>::new(order, false), StoredValues::F64(values) => &values)
             }
             Some(Stored::BYTE_ARRAY) => {
-                chunk!(Texts::new(order, false), StoredValues::Texts(values) => &values)
+                chunk!(ByteArrays::new(order, false), StoredValues::ByteArrays(values) => &values)
             }
             Some(Stored::FIXED_LEN_BYTE_ARRAY) => chunk!(
-                Texts::new(order, true),
+                ByteArrays::new(order, true),
                 StoredValues::Fixed(bytes, width) => &bytes.chunks_exact(width.max(1)).collect::<Vec<_>>()
             ),
             _ => bail!(LOGICAL_ERROR, "{} is not stored as numbers or texts", first.ty),

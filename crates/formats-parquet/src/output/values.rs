@@ -19,7 +19,7 @@ pub enum StoredValues<'a> {
     I64(Vec<i64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
-    Texts(Vec<&'a [u8]>),
+    ByteArrays(Vec<&'a [u8]>),
     /// One behind the other, and the length of each.
     Fixed(Vec<u8>, usize),
 }
@@ -58,7 +58,7 @@ pub fn stored<'a>(entries: &'a Entries, settings: &FormatSettings) -> Result<Sto
         }),
         Stored::FLOAT => StoredValues::F32(picked::<f32, f32>(vector, rows, |x| x)?),
         Stored::DOUBLE => StoredValues::F64(picked::<f64, f64>(vector, rows, |x| x)?),
-        Stored::BYTE_ARRAY => StoredValues::Texts(texts(vector, ty, rows)?),
+        Stored::BYTE_ARRAY => StoredValues::ByteArrays(texts(vector, ty, rows)?),
         Stored::FIXED_LEN_BYTE_ARRAY => {
             let width = storage.length as usize;
             StoredValues::Fixed(fixed(vector, ty, rows, width)?, width)
@@ -75,7 +75,7 @@ pub fn write(column: &mut ColumnWriter<'_>, entries: &Entries, settings: &Format
         StoredValues::I64(values) => batch::<stored::Int64Type>(column, &values, entries),
         StoredValues::F32(values) => batch::<stored::FloatType>(column, &values, entries),
         StoredValues::F64(values) => batch::<stored::DoubleType>(column, &values, entries),
-        StoredValues::Texts(values) => {
+        StoredValues::ByteArrays(values) => {
             let lengths: Vec<usize> = values.iter().map(|text| text.len()).collect();
             let values = byte_arrays(values.concat(), &lengths);
             batch::<stored::ByteArrayType>(column, &values, entries)

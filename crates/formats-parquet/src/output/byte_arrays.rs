@@ -11,7 +11,7 @@ const FIRST_SLOTS: usize = 1 << 6;
 /// Places whose codes are remembered, at most.
 const PLACES: usize = 1 << 11;
 
-pub struct Texts {
+pub struct ByteArrays {
     order: Order,
     /// Bytes before each string of the dictionary that have its length.
     prefix: usize,
@@ -30,10 +30,10 @@ pub struct Texts {
     bounds: Option<Bounds>,
 }
 
-impl Texts {
+impl ByteArrays {
     /// `fixed`: all have one length, which is not stored.
-    pub fn new(order: Order, fixed: bool) -> Texts {
-        Texts {
+    pub fn new(order: Order, fixed: bool) -> ByteArrays {
+        ByteArrays {
             order,
             prefix: if fixed { 0 } else { 4 },
             dictionary: Vec::new(),
@@ -122,7 +122,7 @@ impl Texts {
     }
 }
 
-impl Kind for Texts {
+impl Kind for ByteArrays {
     type Value<'a> = &'a [u8];
 
     fn codes(&mut self, values: &[&[u8]], codes: &mut Vec<u32>) {
@@ -133,14 +133,14 @@ impl Kind for Texts {
             let seen_in = &mut self.seen_in[code as usize];
             if *seen_in != self.page {
                 *seen_in = self.page;
-                Texts::widen(self.order, &mut self.bounds, text);
+                ByteArrays::widen(self.order, &mut self.bounds, text);
             }
         }
     }
 
     fn put(&mut self, values: &[&[u8]], bytes: &mut Vec<u8>, lengths: Option<&mut Vec<i64>>) {
         for text in values {
-            Texts::widen(self.order, &mut self.bounds, text);
+            ByteArrays::widen(self.order, &mut self.bounds, text);
         }
         if let Some(lengths) = lengths {
             lengths.extend(values.iter().map(|text| text.len() as i64));
