@@ -46,6 +46,7 @@ impl SelectBinder<'_> {
             self.check_aliases(select)?;
         }
         self.from_tables = chalet_syntax::visit::tables(select).cloned().collect();
+        self.reads_no_column = select.where_.is_none() && select.projection.iter().all(has_no_arguments);
         let mut plan = match &select.from {
             Some(table) => {
                 let (plan, scope) = self.table_expr(table)?;
@@ -358,6 +359,11 @@ impl SelectBinder<'_> {
             ILLEGAL_FINAL,
             "Storage {} doesn't support FINAL",
             table.engine()
+        );
+        ensure!(
+            table.engine() != "Set" || self.query.is_named_set || self.reads_no_column,
+            NOT_IMPLEMENTED,
+            "Method read is not supported by storage Set"
         );
         let schema = table.schema();
         let settings = self.query.env.settings();
@@ -732,4 +738,9 @@ fn explained(call: &ast::Call) -> Option<String> {
     let ExprKind::Subquery(query) = &query.kind else { return None };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (call.name == "viewExplain").then(|| format!("{} {} {query}", text(kind), text(settings)))
+}
+
+/// A call without arguments: `count()`.
+fn has_no_arguments(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ast::ExprKind::Call(call) if call.args.is_empty())
 }
