@@ -533,6 +533,11 @@ impl SelectBinder<'_> {
         let mut columns = Vec::new();
         let mut added: Vec<(ScopeColumn, bool)> = Vec::new();
         let (exprs, unnested) = self.nested_columns(exprs);
+        ensure!(
+            !exprs.is_empty(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "ARRAY JOIN requires at least one expression after resolving COLUMNS"
+        );
         for e in exprs {
             let name = self.result_name(&e);
             let written = ast::Expr { alias: None, ..e.clone() };

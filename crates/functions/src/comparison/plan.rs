@@ -212,7 +212,7 @@ impl Planner<'_> {
         {
             let validate = (self.ctx.settings.all.0)("validate_enum_literals_in_operators");
             ensure!(
-                !validate.is_some_and(|(value, _)| value.as_u64() == Some(1)),
+                validate.is_none_or(|(value, _)| value.as_u64() != Some(1)),
                 UNKNOWN_ELEMENT_OF_ENUM,
                 "Unknown element '{}' for enum: while converting it to {ty}",
                 String::from_utf8_lossy(bytes)
