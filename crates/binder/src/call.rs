@@ -330,6 +330,19 @@ impl SelectBinder<'_> {
         bound
     }
 
+    /// A wrong number of arguments comes before what they are.
+    fn wrong_number(
+        &self,
+        function: &Arc<dyn ScalarFunction>,
+        arguments: &[Argument],
+        error: chalet_base::Error,
+    ) -> chalet_base::Error {
+        match BoundFunction::bind(function.clone(), arguments, self.query.env.context()) {
+            Err(other) if other.code() == chalet_base::codes::NUMBER_OF_ARGUMENTS_DOESNT_MATCH => other,
+            _ => error,
+        }
+    }
+
     fn scalar_call(&mut self, function: Arc<dyn ScalarFunction>, call: &ast::Call) -> Result<Expr> {
         let env = self.query.env;
         // Lambdas wait until the other arguments have types.
@@ -358,7 +371,8 @@ impl SelectBinder<'_> {
             }
         }
         for (index, params, body) in lambdas {
-            let types = function.lambda_parameters(index, &arguments, params.len())?;
+            let types = function.lambda_parameters(index, &arguments, params.len());
+            let types = types.map_err(|error| self.wrong_number(&function, &arguments, error))?;
             if types.len() != params.len() {
                 bail!(
                     TYPE_MISMATCH,

@@ -37,18 +37,29 @@ impl<'b> SelectBinder<'b> {
 
     /// Binds the expression behind an alias once.
     pub(crate) fn alias(&mut self, name: &str, e: &ast::Expr) -> Result<Expr> {
-        if let Some(bound) = self.bound_aliases.get(name) {
+        // What asks for an alias that is being bound means a column by it this time.
+        let mentions = self.aliases_of_alias.get(name).map_or(&[][..], Vec::as_slice);
+        if !mentions.iter().any(|mention| self.resolving.contains(mention))
+            && let Some(bound) = self.bound_aliases.get(name)
+        {
+            self.asked_aliases.extend_from_slice(mentions);
             return Ok(bound.clone());
         }
+        let n_asked = self.asked_aliases.len();
         self.resolving.push(name.to_string());
         // An alias means the same wherever it is used: lambda parameters around the use do not reach into it.
         let params = std::mem::take(&mut self.lambda_params);
         let bound = self.kind(e);
         self.lambda_params = params;
         self.resolving.pop();
-        let bound = bound?;
+        // Where there is no such column, it is the alias after all.
+        let bound = bound.or_else(|error| self.bound_aliases.get(name).cloned().ok_or(error))?;
         // While another alias is being resolved, names inside may have meant columns instead of aliases.
         if self.resolving.is_empty() {
+            let mut asked = self.asked_aliases.split_off(n_asked);
+            asked.sort_unstable();
+            asked.dedup();
+            self.aliases_of_alias.insert(name.to_string(), asked);
             self.bound_aliases.insert(name.to_string(), bound.clone());
         }
         Ok(bound)
@@ -132,6 +143,9 @@ impl<'b> SelectBinder<'b> {
             return Ok(None);
         }
         let Some(target) = self.aliases.get(name).cloned() else { return Ok(None) };
+        if !self.resolving.is_empty() {
+            self.asked_aliases.push(name.to_string());
+        }
         let bound = self.alias(name, &target)?;
         Ok(Some(self.elements(bound, &names[1..])?))
     }

@@ -46,6 +46,7 @@ impl SelectBinder<'_> {
             self.check_aliases(select)?;
         }
         self.from_tables = chalet_syntax::visit::tables(select).cloned().collect();
+        self.reads_no_column = select.where_.is_none() && select.projection.iter().all(has_no_arguments);
         let mut plan = match &select.from {
             Some(table) => {
                 let (plan, scope) = self.table_expr(table)?;
@@ -359,6 +360,11 @@ impl SelectBinder<'_> {
             "Storage {} doesn't support FINAL",
             table.engine()
         );
+        ensure!(
+            table.engine() != "Set" || self.query.is_named_set || self.reads_no_column,
+            NOT_IMPLEMENTED,
+            "Method read is not supported by storage Set"
+        );
         let schema = table.schema();
         let settings = self.query.env.settings();
         let with_materialized = settings.asterisk_include_materialized_columns;
@@ -527,6 +533,11 @@ impl SelectBinder<'_> {
         let mut columns = Vec::new();
         let mut added: Vec<(ScopeColumn, bool)> = Vec::new();
         let (exprs, unnested) = self.nested_columns(exprs);
+        ensure!(
+            !exprs.is_empty(),
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "ARRAY JOIN requires at least one expression after resolving COLUMNS"
+        );
         for e in exprs {
             let name = self.result_name(&e);
             let written = ast::Expr { alias: None, ..e.clone() };
@@ -732,4 +743,9 @@ fn explained(call: &ast::Call) -> Option<String> {
     let ExprKind::Subquery(query) = &query.kind else { return None };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (call.name == "viewExplain").then(|| format!("{} {} {query}", text(kind), text(settings)))
+}
+
+/// A call without arguments: `count()`.
+fn has_no_arguments(e: &ast::Expr) -> bool {
+    matches!(&e.kind, ast::ExprKind::Call(call) if call.args.is_empty())
 }

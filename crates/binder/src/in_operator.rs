@@ -44,8 +44,17 @@ impl SelectBinder<'_> {
             if !matches!(right.kind, ExprKind::Subquery(_)) {
                 // A name stands in this query, not in one below it.
                 binder.ctes = self.query.ctes.clone();
+                binder.is_named_set = true;
             }
-            let bound = binder.query(&query)?;
+            let bound = binder.query(&query).map_err(|error| match &right.kind {
+                ExprKind::Identifier(parts)
+                    if parts.len() == 1 && error.code() == chalet_base::codes::UNKNOWN_TABLE =>
+                {
+                    let name = &parts[0].name;
+                    err!(UNKNOWN_IDENTIFIER, "Unknown expression or table expression identifier `{name}`")
+                }
+                _ => error,
+            })?;
             return self.in_query(left, bound, key, negated, null_in);
         }
         let elements = self.set_elements(&left, right)?;
@@ -65,7 +74,8 @@ impl SelectBinder<'_> {
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
             return self.in_constants(left, &literals, negated, null_in);
         }
-        self.in_expressions(left, elements, negated, null_in_lists)
+        let result = if is_list(right) { DataType::UInt8.nullable() } else { DataType::UInt8 };
+        self.in_expressions(left, elements, (negated, null_in_lists), result)
     }
 
     /// `nullIn` without the setting that makes NULL a value: sets hold no NULL then, and what is NULL is not found in them, but lists
@@ -84,8 +94,8 @@ impl SelectBinder<'_> {
         &mut self,
         left: Expr,
         elements: Vec<Expr>,
-        negated: bool,
-        null_in: bool,
+        (negated, null_in): (bool, bool),
+        of_not_null: DataType,
     ) -> Result<Expr> {
         let env = self.query.env;
         let mut result: Option<Expr> = None;
@@ -107,14 +117,25 @@ impl SelectBinder<'_> {
             });
         }
         let Some(found) = result else { bail!(BAD_ARGUMENTS, "The right side of IN is empty") };
-        self.null_of_null(left, found, negated, null_in)
+        self.null_of_null(left, found, (negated, null_in), of_not_null)
     }
 
-    /// What is found of a NULL is NULL, unless NULL is looked for as a value.
-    fn null_of_null(&mut self, left: Expr, mut found: Expr, negated: bool, null_in: bool) -> Result<Expr> {
+    /// What is found of a NULL is NULL, unless NULL is looked for as a value. `of_not_null` is the type of what is found of others.
+    fn null_of_null(
+        &mut self,
+        left: Expr,
+        mut found: Expr,
+        (negated, null_in): (bool, bool),
+        of_not_null: DataType,
+    ) -> Result<Expr> {
         let env = self.query.env;
-        let ty = if null_in { DataType::UInt8 } else { DataType::UInt8.nullable() };
-        if left.ty().without_low_cardinality().is_nullable() && !null_in {
+        let is_nullable = left.ty().without_low_cardinality().is_nullable() && !null_in;
+        let ty = match (null_in, is_nullable) {
+            (true, _) => DataType::UInt8,
+            (false, true) => DataType::UInt8.nullable(),
+            (false, false) => of_not_null,
+        };
+        if is_nullable {
             let missing = make_call(env, "isNull", vec![left])?;
             found = make_call(env, "if", vec![missing, Expr::literal(&Value::Null, ty.clone())?, found])?;
         }
@@ -129,7 +150,7 @@ impl SelectBinder<'_> {
             return Expr::literal(&Value::Null, DataType::UInt8.nullable());
         }
         let found = make_call(self.query.env, "has", vec![array, left.clone()])?;
-        self.null_of_null(left, found, negated, null_in)
+        self.null_of_null(left, found, (negated, null_in), DataType::UInt8.nullable())
     }
 
     /// The query on the right side, or the table that stands for `SELECT * FROM table`.
@@ -537,4 +558,10 @@ fn is_list_of(array: &DataType, element: &DataType) -> bool {
         }
         _ => false,
     }
+}
+
+/// Is it written as a list, of one element or more?
+fn is_list(right: &ast::Expr) -> bool {
+    matches!(&right.kind, ExprKind::Call(call) if call.over.is_none()
+        && (matches!(call.style, CallStyle::Tuple | CallStyle::Array) || call.name == "tuple" || call.name == "array"))
 }

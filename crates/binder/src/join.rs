@@ -27,6 +27,8 @@ struct MergedPair {
 struct Conditions {
     keys: Vec<JoinKey>,
     asof: Option<(Expr, AsofOp, Expr)>,
+    /// Why an inequality is none of ASOF.
+    not_asof: Option<chalet_base::Error>,
     residual: Vec<Expr>,
 }
 
@@ -89,6 +91,9 @@ impl SelectBinder<'_> {
             // With USING the last column is the inequality.
             let last = conditions.keys.pop().filter(|_| !using.is_empty());
             let Some(key) = last else {
+                if let Some(error) = conditions.not_asof {
+                    return Err(error);
+                }
                 bail!(INVALID_JOIN_ON_EXPRESSION, "ASOF JOIN requires an inequality in its ON section");
             };
             conditions.asof = Some((key.left, AsofOp::GreaterOrEqual, key.right));
@@ -276,7 +281,8 @@ impl SelectBinder<'_> {
             );
         }
         let common = supertype::pair_of_keys(a, b).ok_or_else(|| {
-            err!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right")
+            let none = supertype::no_supertype(a, b);
+            none.context("JOIN cannot infer common type in ON section for keys")
         })?;
         let env = self.query.env;
         Ok(JoinKey { left: cast(env, left, &common)?, right: cast(env, right, &common)?, null_safe })
@@ -354,7 +360,10 @@ impl SelectBinder<'_> {
                 Some(Comparison::NullSafe) => conditions.keys.push(self.key(left, right, true)?),
                 Some(Comparison::Inequality(op)) if conditions.asof.is_none() => {
                     // For joins other than ASOF it is one more condition, of any two types: `finish_join` decides.
-                    conditions.asof = self.key(left, right, false).ok().map(|key| (key.left, op, key.right));
+                    match self.key(left, right, false) {
+                        Ok(key) => conditions.asof = Some((key.left, op, key.right)),
+                        Err(error) => conditions.not_asof = Some(error),
+                    }
                     conditions.residual.push(part);
                 }
                 _ => conditions.residual.push(part),

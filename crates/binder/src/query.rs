@@ -86,6 +86,8 @@ pub(crate) struct QueryBinder<'b> {
     pub outer: Option<&'b SelectBinder<'b>>,
     /// In an expression of that SELECT, whose columns may then be read.
     pub in_expression: bool,
+    /// It is a name on the right side of IN, which alone may be a table of the engine Set.
+    pub is_named_set: bool,
     pub depth: usize,
     pub shared: Shared,
     /// What WITH of this query and of those around gives names to.
@@ -114,6 +116,7 @@ impl<'b> QueryBinder<'b> {
             ctes: None,
             outer: None,
             in_expression: false,
+            is_named_set: false,
             depth,
             shared,
             with: None,

@@ -67,11 +67,16 @@ pub(crate) struct SelectBinder<'b> {
     pub from_tables: Vec<ast::TableExpr>,
     /// No more rows of FROM are needed than these, the first ones.
     pub rows_needed: Option<u64>,
+    /// Nothing but the number of rows is asked for.
+    pub reads_no_column: bool,
     /// While FROM is bound: the aliases of the whole SELECT, which ON sees.
     pub select_aliases: HashMap<String, Rc<ast::Expr>>,
     pub bound_aliases: HashMap<String, Expr>,
     /// Aliases whose expressions are being bound: inside, the same names mean columns.
     pub resolving: Vec<String>,
+    /// The aliases that were asked for while one is bound, and which ones a bound one has asked for.
+    pub asked_aliases: Vec<String>,
+    pub aliases_of_alias: HashMap<String, Vec<String>>,
     pub lambda_params: Vec<(String, Expr)>,
     /// The parameters of the lambdas around, as columns.
     pub lambda_columns: Vec<ColumnId>,
@@ -113,9 +118,12 @@ impl<'b> SelectBinder<'b> {
             aliases: HashMap::default(),
             from_tables: Vec::new(),
             rows_needed: None,
+            reads_no_column: false,
             select_aliases: HashMap::default(),
             bound_aliases: HashMap::default(),
             resolving: Vec::new(),
+            asked_aliases: Vec::new(),
+            aliases_of_alias: HashMap::default(),
             lambda_params: Vec::new(),
             lambda_columns: Vec::new(),
             transformer_params: 0,

@@ -28,6 +28,7 @@ impl<'b> QueryBinder<'b> {
             shared: self.shared.clone(),
             with: self.with.clone().filter(|_| sees_with),
             n_subqueries: self.n_subqueries.clone(),
+            is_named_set: false,
         }
     }
 

@@ -116,7 +116,7 @@ pub(crate) fn existing(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Nam
 
 pub(crate) fn missing(name: &ast::ObjectName, ctx: &QueryContext) -> Error {
     let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
-    if !ctx.database.shared.catalog.database_exists(database) {
+    if !ctx.database.shared.catalog.database_exists(database) && !is_system(database) {
         return err!(UNKNOWN_DATABASE, "Database {database} does not exist");
     }
     err!(UNKNOWN_TABLE, "Table {database}.{} does not exist", name.name.name)

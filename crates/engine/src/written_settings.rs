@@ -105,8 +105,16 @@ fn query_settings<'a>(body: &'a ast::SetExpr, found: &mut Vec<&'a ast::Setting>)
     }
 }
 
+/// Parameters of a query come from SET and from the caller. SETTINGS may name them, and nobody reads them there.
+pub(crate) fn is_parameter(name: &str) -> bool {
+    name.starts_with("param_")
+}
+
 /// One `name = value`.
 pub(crate) fn apply(setting: &ast::Setting, settings: &mut Settings, ctx: &QueryContext) -> Result<()> {
+    if is_parameter(&setting.name.name) {
+        return Ok(());
+    }
     match &setting.value {
         ast::SettingValue::Default => settings.reset(&setting.name.name),
         ast::SettingValue::Expr(e) => {

@@ -61,6 +61,8 @@ pub enum Kind {
     Text,
     /// String alone.
     String,
+    /// A String. The kernel sees that a FixedString is none once it has the column.
+    StringColumn,
     /// A String known before the query runs.
     ConstText,
     /// A String or FixedString known before the query runs.
@@ -75,9 +77,14 @@ pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) ->
     chalet_function_api::scalar::check_arity(name, args.len(), required..=kinds.len())?;
     for (index, (arg, kind)) in args.iter().zip(kinds).enumerate() {
         let ty = &arg.ty;
+        ensure!(
+            *kind != Kind::StringColumn || !matches!(ty, DataType::FixedString(_)),
+            ILLEGAL_COLUMN,
+            "Column of type FixedString is not supported by function {name}"
+        );
         let (fits, expected) = match kind {
             Kind::Text => (ty.is_string(), "String"),
-            Kind::String => (*ty == DataType::String, "String"),
+            Kind::String | Kind::StringColumn => (*ty == DataType::String, "String"),
             Kind::ConstText => (*ty == DataType::String, "const String"),
             Kind::ConstAnyText => (ty.is_string(), "const String"),
             Kind::Integer => (ty.is_integer(), "Integer"),
@@ -96,6 +103,18 @@ pub fn expect(name: &str, args: &[Argument], required: usize, kinds: &[Kind]) ->
     Ok(())
 }
 
+/// Fails for a FixedString whose parts are to be replaced, unless it is a column and what is replaced by what is constant.
+pub fn check_replaced(name: &str, args: &[Argument]) -> Result<()> {
+    let is_constant = |arg: &Argument| arg.constant.is_some();
+    ensure!(
+        args[0].ty == DataType::String || !is_constant(&args[0]) && args[1..].iter().all(is_constant),
+        ILLEGAL_COLUMN,
+        "Illegal column {} of first argument of function {name}",
+        args[0].ty
+    );
+    Ok(())
+}
+
 /// The kernel's complaint about a type that does not fit.
 pub fn check_type(fits: bool, name: &str, index: usize, expected: &str, ty: &DataType) -> Result<()> {
     ensure!(
@@ -110,6 +129,12 @@ pub fn check_type(fits: bool, name: &str, index: usize, expected: &str, ty: &Dat
 /// Binds a function from one text to a String.
 pub fn text_to_string(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     expect(name, args, 1, &[Kind::Text])?;
+    Ok(DataType::String.into())
+}
+
+/// Binds a function from one String to a String.
+pub fn string_to_string(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
+    expect(name, args, 1, &[Kind::String])?;
     Ok(DataType::String.into())
 }
 

@@ -1,7 +1,7 @@
 //! What all rules share: how they make expressions, and how they visit the nodes of a plan.
 
+use chalet_base::Result;
 use chalet_base::hash::HashMap;
-use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_function_api::{Context, ShownType};
 use chalet_plan::{ColumnId, CommonTableId, Expr, IdSource, JoinKey, Plan, ScanNode, SharedPlan};
@@ -70,7 +70,7 @@ impl Rewriter<'_> {
     pub(crate) fn key(&self, left: Expr, right: Expr, null_safe: bool) -> Result<JoinKey> {
         let (a, b) = (left.ty().without_low_cardinality(), right.ty().without_low_cardinality());
         let Some(common) = supertype::pair_of_keys(a, b) else {
-            bail!(TYPE_MISMATCH, "Can't infer common type for joined columns: {a} at left, {b} at right");
+            return Err(supertype::no_supertype(a, b));
         };
         Ok(JoinKey { left: (self.cast)(left, &common)?, right: (self.cast)(right, &common)?, null_safe })
     }

@@ -18,8 +18,9 @@ pub fn common_supertype(types: &[DataType]) -> Result<DataType> {
     Ok(result)
 }
 
+/// Why there is none.
 #[cold]
-fn no_supertype(a: &DataType, b: &DataType) -> chalet_base::Error {
+pub fn no_supertype(a: &DataType, b: &DataType) -> chalet_base::Error {
     // What is neither of them cannot be NULL either.
     if let (state @ DataType::AggregateFunction(_), DataType::Nullable(_))
     | (DataType::Nullable(_), state @ DataType::AggregateFunction(_)) = (a, b)

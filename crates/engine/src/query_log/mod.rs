@@ -341,7 +341,7 @@ fn kind(statement: &StatementKind) -> &'static str {
         StatementKind::Show(_) => "Show",
         StatementKind::Describe(_) => "Describe",
         StatementKind::Exists { .. } => "Exists",
-        StatementKind::Check { .. } => "Check",
+        StatementKind::Check { .. } | StatementKind::CheckDatabase(_) => "Check",
         StatementKind::Kill { .. } => "KillQuery",
         StatementKind::System { .. } => "System",
         _ => "",

@@ -3,6 +3,7 @@
 use super::alter::{Wanted, wanted};
 use super::output::{Output, print_rows};
 use crate::query_context::QueryContext;
+use crate::system::names::is_system;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
 use chalet_storage::merge_tree::MergeTree;
@@ -99,4 +100,12 @@ pub(crate) fn all(statement: &ast::Statement, ctx: &QueryContext, output: &mut O
         ("message", text),
     ];
     print_rows(&header, rows, statement, ctx, output)
+}
+
+/// CHECK DATABASE: a database whose metadata can be read is in order, and that of one that is open has been read.
+pub(crate) fn database(name: &ast::Ident, ctx: &QueryContext) -> Result<()> {
+    let name = &name.name;
+    let known = ctx.database.shared.catalog.database_exists(name) || is_system(name);
+    ensure!(known, UNKNOWN_DATABASE, "Database {name} does not exist");
+    Ok(())
 }

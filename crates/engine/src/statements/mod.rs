@@ -248,6 +248,7 @@ fn run_kind(
             check::run(name, partition.as_ref(), part.as_deref(), statement, ctx, output)?;
         }
         StatementKind::Check { table: None, .. } => check::all(statement, ctx, output)?,
+        StatementKind::CheckDatabase(name) => check::database(name, ctx)?,
         StatementKind::Kill { mutation: true, where_, .. } => kill::mutation(where_, ctx)?,
         StatementKind::Kill { mutation: false, where_, mode } => {
             kill::query(where_, *mode, statement, ctx, output)?;
@@ -273,6 +274,13 @@ fn explained(
     ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
+    let is_null = statement.output.format.as_ref().is_some_and(|format| format.name == "Null");
+    if is_null && explain.kind != ast::ExplainKind::Ast {
+        // It is the query that has no output.
+        let mut shown = statement.clone();
+        shown.output.format = None;
+        return explained(explain, &shown, ctx, output);
+    }
     if explain.kind == ast::ExplainKind::Estimate {
         explain::check_settings(explain, ctx)?;
         let rows = explain::estimate(&explain.statement, ctx)?;

@@ -51,7 +51,10 @@ pub(crate) fn check(statement: &Statement, ctx: &QueryContext) -> Result<()> {
     let reads = gives_rows(&statement.kind)
         || matches!(
             statement.kind,
-            StatementKind::Check { .. } | StatementKind::Use(_) | StatementKind::Set(_)
+            StatementKind::Check { .. }
+                | StatementKind::CheckDatabase(_)
+                | StatementKind::Use(_)
+                | StatementKind::Set(_)
         );
     if level == 2 && is_of_session(&statement.kind, ctx) {
         return Ok(());

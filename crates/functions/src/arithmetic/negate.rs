@@ -33,6 +33,7 @@ pub fn negated(ty: &DataType) -> Option<DataType> {
             Some(DataType::tuple(types.collect::<Option<Vec<_>>>()?))
         }
         DataType::Nothing => Some(DataType::Nothing),
+        DataType::IPv6 => None,
         _ => promotion::negation(Some(as_number(ty)).filter(|ty| ty.is_number())?.as_ref()),
     }
 }

@@ -136,7 +136,8 @@ pub fn as_number(ty: &DataType) -> Cow<'_, DataType> {
     }
 }
 
-fn as_numbers(vector: &Vector) -> Cow<'_, Vector> {
+/// Addresses of 16 bytes as the numbers that they are.
+pub fn as_numbers(vector: &Vector) -> Cow<'_, Vector> {
     match &vector.data {
         Data::Fixed(fixed) if fixed.width == 16 => {
             let values: Buf<u128> =

@@ -6,7 +6,7 @@ use crate::widen::widen_element;
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Example, Record, ShownType};
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
 
@@ -17,6 +17,7 @@ pub static FUNCTION: Plain = Plain {
         syntax: "arrayConcat(arr1, arr2, ...)",
         examples: &[Example { sql: "SELECT arrayConcat([1, 2], [300], [])", result: "[1,2,300]" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: |name, args, _| bind(name, args),

@@ -8,7 +8,7 @@ use crate::widen::widen_element;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, ShownType};
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, I256};
 use std::ops::Range;
@@ -24,6 +24,7 @@ pub static FUNCTION: Plain = Plain {
             result: "[1,2,0]\t[7,1,2]",
         }],
         nulls: Nulls::Seen,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,
@@ -38,6 +39,7 @@ pub static TO_SINGLE: Plain = Plain {
         examples: &[Example { sql: "SELECT emptyArrayToSingle(emptyArrayInt32())", result: "[0]" }],
         dictionaries: Dictionaries::InTypes,
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: |name, args, _| {

@@ -7,7 +7,7 @@ use crate::widen::widen;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::{check_arity, check_type};
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ShownType};
 use chalet_types::DataType;
 use chalet_types::supertype::pair;
 
@@ -17,6 +17,7 @@ pub static REVERSE: Plain = Plain {
         summary: "The elements of an array in reverse order.",
         syntax: "arrayReverse(arr)",
         examples: &[Example { sql: "SELECT arrayReverse([1, 2, 3])", result: "[3,2,1]" }],
+        shown: ShownType::OfFirst,
         total: true,
         ..Record::DEFAULT
     },

@@ -7,7 +7,7 @@ use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Nulls, Record};
+use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ShownType};
 use chalet_types::DataType;
 use std::ops::Range;
 
@@ -23,6 +23,7 @@ pub static FUNCTION: Plain = Plain {
         nulls: Nulls::Seen,
         constants: Constants::Seen,
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,

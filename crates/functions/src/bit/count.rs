@@ -97,7 +97,7 @@ impl ScalarFunction for Count {
         Ok(match &*ty {
             DataType::UInt256 | DataType::Int256 => DataType::UInt16,
             DataType::Float32 | DataType::Float64 => DataType::UInt8,
-            other if other.is_integer() => DataType::UInt8,
+            other if args[0].ty != DataType::IPv6 && other.is_integer() => DataType::UInt8,
             DataType::String => DataType::UInt64,
             DataType::FixedString(_) => DataType::UInt16,
             _ => bail!(

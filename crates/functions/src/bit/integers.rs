@@ -1,6 +1,6 @@
 //! `bitAnd`, `bitOr`, `bitXor`, shifts, rotations and `bitNot`.
 
-use crate::arithmetic::as_number;
+use crate::arithmetic::{as_number, as_numbers};
 use crate::lanes::{Operand, binary, try_binary, unary};
 use crate::number::Integer;
 use crate::with_integer;
@@ -113,6 +113,8 @@ impl ScalarFunction for &'static Bits {
         if call.result.is_string() {
             return strings(self.kind, a, b, n);
         }
+        let (x, y) = (as_numbers(a.vector), as_numbers(b.vector));
+        let (a, b) = (Operand { vector: &x, ..a }, Operand { vector: &y, ..b });
         with_integer!(call.result.physical(), C => integers::<C>(self.kind, a, b, n),
             _ => bail!(LOGICAL_ERROR, "{} has no bits", call.result))
     }

@@ -210,6 +210,13 @@ impl Planner<'_> {
             && text::read_one(bytes, ty, self.ctx).is_err()
             && self.order != Order::NotEqual
         {
+            let validate = (self.ctx.settings.all.0)("validate_enum_literals_in_operators");
+            ensure!(
+                validate.is_none_or(|(value, _)| value.as_u64() != Some(1)),
+                UNKNOWN_ELEMENT_OF_ENUM,
+                "Unknown element '{}' for enum: while converting it to {ty}",
+                String::from_utf8_lossy(bytes)
+            );
             return Ok(Plan::Always(false));
         }
         if let DataType::Interval(_) = ty {

@@ -11,7 +11,7 @@ use chalet_types::DataType;
 
 const COALESCE: Record = Record {
     name: "coalesce",
-    shown: chalet_function_api::ShownType::Dropped,
+    shown: chalet_function_api::ShownType::OfFirst,
     several_types: SeveralTypes::Seen,
     case_insensitive: true,
     summary: "The first argument that is not NULL, or NULL when all are.",

@@ -60,6 +60,11 @@ impl ScalarFunction for ThrowIf {
             None => "Value passed to 'throwIf' function is non-zero".to_string(),
             Some(arg) => match &arg.constant {
                 Some(Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned(),
+                _ if !arg.ty.is_string() => bail!(
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "Second argument of function throwIf must be a string (passed: {})",
+                    arg.ty
+                ),
                 _ => bail!(ILLEGAL_COLUMN, "Second argument of function throwIf must be a constant string"),
             },
         };

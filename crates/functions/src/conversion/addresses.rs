@@ -100,11 +100,11 @@ impl ScalarFunction for Address {
             Kind::NumToString4 { .. } => (narrow, "IPv4 or UInt8 or UInt16 or UInt32", String),
             Kind::NumToString6 => (sixteen(ty), "IPv6 or FixedString(16)", String),
             Kind::StringToNum4(failure) => {
-                (ty.is_string(), "String", if failure == Failure::Null { UInt32.nullable() } else { UInt32 })
+                (*ty == String, "String", if failure == Failure::Null { UInt32.nullable() } else { UInt32 })
             }
             Kind::StringToNum6(failure) => {
                 let bytes = FixedString(16);
-                (ty.is_string(), "String", if failure == Failure::Null { bytes.nullable() } else { bytes })
+                (*ty == String, "String", if failure == Failure::Null { bytes.nullable() } else { bytes })
             }
             Kind::Map4To6 => (narrow, "IPv4 or UInt32", if *ty == IPv4 { IPv6 } else { FixedString(16) }),
             Kind::Range4 => (narrow, "IPv4 or UInt32", DataType::tuple([IPv4, IPv4])),

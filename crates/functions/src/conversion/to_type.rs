@@ -193,7 +193,12 @@ impl ToType {
     /// than any of its kind takes.
     fn check_count(&self, args: &[Argument], least: usize, most: usize) -> Result<()> {
         let too_many = self.reads_only() && args.len() > most.max(2);
-        if let (Some(first), false) = (args.first(), too_many) {
+        // The scale of a Decimal is asked for first.
+        let too_few = args.len() == 1
+            && !args[0].is_lambda
+            && self.reads_only()
+            && matches!(self.target, Target::Decimal(_));
+        if let (Some(first), false) = (args.first(), too_many || too_few) {
             self.check_text(&first.ty)?;
         }
         check_arity(self.record.name, args.len(), least..=most)

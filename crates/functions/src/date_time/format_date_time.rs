@@ -22,7 +22,7 @@ pub(super) struct State {
 /// The constant pattern of a function.
 pub fn pattern_text<'a>(name: &str, args: &'a [Argument], index: usize) -> Result<&'a [u8]> {
     ensure!(
-        args[index].ty.is_string(),
+        args[index].ty == DataType::String,
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {} of second argument of function {name}. Must be String",
         args[index].ty

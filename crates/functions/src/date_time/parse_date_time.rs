@@ -53,7 +53,7 @@ impl ScalarFunction for &'static Parse {
         let name = self.record.name;
         check_arity(name, args.len(), 1..=3)?;
         ensure!(
-            args[0].ty.is_string(),
+            args[0].ty == DataType::String,
             ILLEGAL_TYPE_OF_ARGUMENT,
             "A value of illegal type was provided as 1st argument 'time' to function '{name}'. Expected: String, got: {}",
             args[0].ty

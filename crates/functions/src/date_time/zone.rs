@@ -69,6 +69,12 @@ static FUNCTIONS: &[Plain] = &[
         },
         bind: |name, args, _| {
             check_arity(name, args.len(), 2..=2)?;
+            ensure!(
+                matches!(args[0].ty, DataType::DateTime(_) | DataType::DateTime64(..)),
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal type {} of argument of function {name}. Should be DateTime or DateTime64",
+                args[0].ty
+            );
             if !args[1].ty.is_string() {
                 bail!(
                     ILLEGAL_COLUMN,

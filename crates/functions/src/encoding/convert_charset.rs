@@ -21,7 +21,7 @@ pub static FUNCTION: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name: &'static str, args: &[Argument], _: &Context| -> Result<Bound> {
-        expect(name, args, 3, &[Kind::Text, Kind::ConstText, Kind::ConstText])?;
+        expect(name, args, 3, &[Kind::String, Kind::ConstText, Kind::ConstText])?;
         let charset = |index| Charset::named(constant_text(name, args, index)?);
         Ok(Bound::with_state(DataType::String, Conversion { from: charset(1)?, to: charset(2)? }))
     },

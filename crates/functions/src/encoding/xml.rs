@@ -1,7 +1,7 @@
 //! `encodeXMLComponent` and `decodeXMLComponent`: the characters that mean something in XML.
 
 use crate::plain::Plain;
-use crate::string_args::{StringArg, build, first_of, text_to_string};
+use crate::string_args::{StringArg, build, first_of, string_to_string};
 use chalet_function_api::{Example, Record};
 
 pub static ENCODE: Plain = Plain {
@@ -16,7 +16,7 @@ pub static ENCODE: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: string_to_string,
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
@@ -46,7 +46,7 @@ pub static DECODE: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: string_to_string,
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {

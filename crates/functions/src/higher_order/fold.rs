@@ -47,7 +47,7 @@ impl ScalarFunction for &'static Fold {
     ) -> Result<Vec<DataType>> {
         ensure!(
             args.len() >= 3,
-            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            TOO_FEW_ARGUMENTS_FOR_FUNCTION,
             "Function arrayFold requires as arguments a lambda function, at least one array and an accumulator"
         );
         ensure!(
@@ -79,9 +79,14 @@ impl ScalarFunction for &'static Fold {
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     ensure!(
-        args.len() >= 3 && args[0].is_lambda,
-        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+        args.len() >= 3,
+        TOO_FEW_ARGUMENTS_FOR_FUNCTION,
         "Function {name} requires as arguments a lambda function, at least one array and an accumulator"
+    );
+    ensure!(
+        args[0].is_lambda,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "First argument for function {name} must be a function"
     );
     let accumulator = &args[args.len() - 1].ty;
     ensure!(

@@ -52,6 +52,11 @@ impl ScalarFunction for &'static HigherOrder {
 /// The types of the elements of the arguments, which must be arrays (or one map).
 fn element_types(name: &str, args: &[Argument], first: usize, is_map: bool) -> Result<Vec<DataType>> {
     ensure!(
+        !args.is_empty() || !is_map,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Function {name} requires at least one argument of type Map"
+    );
+    ensure!(
         !args.is_empty(),
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "Function {name} needs at least 1 argument with data"
@@ -100,6 +105,11 @@ pub struct Shape {
 /// Checks the arguments of a function that needs a lambda.
 pub fn with_lambda(name: &'static str, args: &[Argument], skipped: usize) -> Result<Shape> {
     ensure!(
+        args.len() != 1 || !name.starts_with("map"),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Function {name} requires at least one argument of type Map"
+    );
+    ensure!(
         args.len() >= 2 + skipped,
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "Function {name} needs at least {} arguments, passed {}",
@@ -120,6 +130,11 @@ pub fn maybe_lambda(name: &'static str, args: &[Argument], skipped: usize) -> Re
     let is_map = name.starts_with("map");
     let has_lambda = args.first().is_some_and(|arg| arg.is_lambda);
     let first = usize::from(has_lambda) + skipped;
+    ensure!(
+        !is_map || !has_lambda || args.len() > 1,
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Function {name} requires at least one argument of type Map"
+    );
     ensure!(
         args.len() > first,
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

@@ -108,7 +108,7 @@ impl ScalarFunction for &'static JsonFunction {
             ty = text.parse()?;
         }
         ensure!(
-            args[0].ty.is_string(),
+            args[0].ty == DataType::String,
             ILLEGAL_TYPE_OF_ARGUMENT,
             "The first argument of function {name} should be a string containing JSON, illegal type: {}",
             args[0].ty

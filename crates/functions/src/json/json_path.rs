@@ -201,7 +201,7 @@ fn parsed(name: &'static str, args: &[Argument]) -> Result<Path> {
     ensure!(args.len() >= 2, TOO_FEW_ARGUMENTS_FOR_FUNCTION, "Function {name} requires at least 2 arguments");
     for (index, what) in ["JSON", "JSONPath"].into_iter().enumerate() {
         ensure!(
-            args[index].ty.is_string(),
+            args[index].ty == DataType::String,
             ILLEGAL_TYPE_OF_ARGUMENT,
             "{what} of function {name} should be a string, illegal type: {}",
             args[index].ty

@@ -20,7 +20,7 @@ enum Step<'a> {
 pub fn check(name: &str, args: &[Argument]) -> Result<()> {
     for (index, arg) in args.iter().enumerate() {
         ensure!(
-            arg.ty.is_string() || arg.ty.is_narrow_integer(),
+            arg.ty == chalet_types::DataType::String || arg.ty.is_narrow_integer(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "The argument {} of function {name} has illegal type {}, expected a key or an index of JSON",
             index + 2,

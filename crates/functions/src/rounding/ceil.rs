@@ -1,7 +1,7 @@
 //! `ceil`: the least number of the given number of decimal places that is not below x.
 
 use super::kernel::{Direction, Round};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 
 const RECORD: Record = Record {
     name: "ceil",
@@ -12,6 +12,7 @@ const RECORD: Record = Record {
     examples: &[Example { sql: "SELECT ceil(2.1), ceil(121, -1)", result: "3\t130" }],
     constants: Constants::Seen,
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

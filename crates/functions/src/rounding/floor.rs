@@ -1,7 +1,7 @@
 //! `floor`: the greatest number of the given number of decimal places that is not above x.
 
 use super::kernel::{Direction, Round};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 
 const RECORD: Record = Record {
     name: "floor",
@@ -14,6 +14,7 @@ const RECORD: Record = Record {
     }],
     constants: Constants::Seen,
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

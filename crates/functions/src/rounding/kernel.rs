@@ -67,6 +67,7 @@ impl ScalarFunction for Round {
             let scale = i64::from(*scale);
             if let (Data::I64(values), true, [Ok(digits)]) =
                 (&x.vector.data, digits.constant && !x.constant, [digits_of(digits)])
+                && i16::try_from(digits).is_ok()
                 && let Some(rounded) = decimals(values, scale - digits, direction)
             {
                 return Ok(Vector::from(rounded).into());

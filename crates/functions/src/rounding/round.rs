@@ -1,7 +1,7 @@
 //! `round`: rounds to the given number of decimal places.
 
 use super::kernel::{Direction, Round};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 
 const RECORD: Record = Record {
     name: "round",
@@ -14,6 +14,7 @@ const RECORD: Record = Record {
     }],
     constants: Constants::Seen,
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

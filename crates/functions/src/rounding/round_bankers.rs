@@ -1,7 +1,7 @@
 //! `roundBankers`: rounds to the given number of decimal places, halves to the even neighbour.
 
 use super::kernel::{Direction, Round};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 
 const RECORD: Record = Record {
     name: "roundBankers",
@@ -10,6 +10,7 @@ const RECORD: Record = Record {
     examples: &[Example { sql: "SELECT roundBankers(2.5), roundBankers(125, -1)", result: "2\t120" }],
     constants: Constants::Seen,
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

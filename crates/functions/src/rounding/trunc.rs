@@ -1,7 +1,7 @@
 //! `trunc`: cuts off what is behind the given number of decimal places.
 
 use super::kernel::{Direction, Round};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 
 const RECORD: Record = Record {
     name: "trunc",
@@ -12,6 +12,7 @@ const RECORD: Record = Record {
     examples: &[Example { sql: "SELECT trunc(-2.7), trunc(129, -1)", result: "-2\t120" }],
     constants: Constants::Seen,
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

@@ -78,7 +78,7 @@ impl ScalarFunction for &'static Count {
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         match self.what {
             What::Substring { .. } => {
-                expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
+                expect(self.record.name, args, 2, &[Kind::StringColumn, Kind::String, Kind::Integer])?;
                 let is_constant = |index: usize| args.get(index).is_none_or(|arg| arg.constant.is_some());
                 ensure!(
                     !(is_constant(0) && is_constant(1)) || is_constant(2),

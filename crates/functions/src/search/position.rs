@@ -179,7 +179,17 @@ impl ScalarFunction for &'static Position {
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text, Kind::Integer])?;
+        let (haystack, kinds) = match self.needle_first {
+            false => (0, [Kind::Text, Kind::String, Kind::Integer]),
+            true => (1, [Kind::String, Kind::Text, Kind::Integer]),
+        };
+        expect(self.record.name, args, 2, &kinds)?;
+        ensure!(
+            args[haystack].constant.is_some() || args[haystack].ty == DataType::String,
+            ILLEGAL_COLUMN,
+            "Function '{}' doesn't support FixedString haystack argument",
+            self.record.name
+        );
         if let Some(start) = args.get(2) {
             ensure!(
                 start.ty.is_unsigned()

@@ -1,7 +1,7 @@
 //! `replaceOne` and `replaceAll`: occurrences of a string replaced by another one.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, build, expect};
+use crate::string_args::{Kind, StringArg, build, check_replaced, expect};
 use chalet_base::Result;
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -43,7 +43,8 @@ pub static ALL: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Text])?;
+    expect(name, args, 3, &[Kind::Text, Kind::String, Kind::String])?;
+    check_replaced(name, args)?;
     Ok(DataType::String.into())
 }
 

@@ -5,7 +5,7 @@ use super::matching::Cache;
 use super::regexp::{compile, in_rust_syntax};
 use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
-use crate::string_args::{Kind, StringArg, char_len, expect, parts, try_build};
+use crate::string_args::{Kind, StringArg, char_len, check_replaced, expect, parts, try_build};
 use chalet_base::{Result, ensure, err};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
@@ -82,7 +82,8 @@ enum Piece<'a> {
 }
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 3, &[Kind::Text, Kind::String, Kind::Text])?;
+    expect(name, args, 3, &[Kind::Text, Kind::String, Kind::String])?;
+    check_replaced(name, args)?;
     let constant = |index: usize| args[index].constant.as_ref().and_then(|value| value.as_bytes());
     let Some(pattern) = constant(1) else { return Ok(Bound::with_state(DataType::String, Compiled(None))) };
     let regex = compiled(pattern)?;

@@ -50,7 +50,7 @@ impl ScalarFunction for &'static Subsequence {
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        expect(self.record.name, args, 2, &[Kind::Text, Kind::Text])?;
+        expect(self.record.name, args, 2, &[Kind::String, Kind::String])?;
         Ok(DataType::UInt8.into())
     }
 

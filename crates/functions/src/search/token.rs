@@ -65,7 +65,7 @@ impl ScalarFunction for &'static HasToken {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         let name = self.record.name;
-        expect(name, args, 2, &[Kind::Text, Kind::ConstText])?;
+        expect(name, args, 2, &[Kind::StringColumn, Kind::ConstText])?;
         let needle = constant_text(name, args, 1)?;
         let token = !needle.iter().any(|&byte| separates(byte));
         ensure!(

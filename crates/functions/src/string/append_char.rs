@@ -21,7 +21,7 @@ pub static FUNCTION: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
-        expect(name, args, 2, &[Kind::Text, Kind::Text])?;
+        expect(name, args, 2, &[Kind::String, Kind::String])?;
         if args[1].constant.is_some() {
             ensure!(
                 constant_text(name, args, 1)?.len() == 1,

@@ -18,7 +18,7 @@ pub static UNIQ: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
-        expect(name, args, 1, &[Kind::Text])?;
+        expect(name, args, 1, &[Kind::String])?;
         Ok(DataType::UInt16.into())
     },
     execute: |call| {
@@ -40,7 +40,7 @@ pub static ENTROPY: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
-        expect(name, args, 1, &[Kind::Text])?;
+        expect(name, args, 1, &[Kind::String])?;
         Ok(DataType::Float64.into())
     },
     execute: |call| Ok(Vector::from(each(call, entropy)?).into()),

@@ -5,7 +5,7 @@ use chalet_base::{Result, bail};
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Column, Data, Fixed, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ShownType};
 
 pub static LOWER: Plain = Plain {
     record: Record {
@@ -16,6 +16,7 @@ pub static LOWER: Plain = Plain {
         syntax: "lower(s)",
         examples: &[Example { sql: "SELECT lower('ClickHouse')", result: "clickhouse" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,
@@ -31,6 +32,7 @@ pub static UPPER: Plain = Plain {
         syntax: "upper(s)",
         examples: &[Example { sql: "SELECT upper('ClickHouse')", result: "CLICKHOUSE" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,

@@ -7,7 +7,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::strings::INLINE;
 use chalet_columns::{Column, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ShownType};
 use chalet_types::DataType;
 
 pub static LOWER: Plain = Plain {
@@ -17,6 +17,7 @@ pub static LOWER: Plain = Plain {
         syntax: "lowerUTF8(s)",
         examples: &[Example { sql: "SELECT lowerUTF8('MÜNCHEN')", result: "münchen" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,
@@ -30,6 +31,7 @@ pub static UPPER: Plain = Plain {
         syntax: "upperUTF8(s)",
         examples: &[Example { sql: "SELECT upperUTF8('München')", result: "MÜNCHEN" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind,

@@ -41,7 +41,11 @@ pub static ASSUME_INJECTIVE: Plain = Plain {
         );
         Ok(DataType::String.into())
     },
-    execute,
+    // Containers are text here.
+    execute: |call| match call.result {
+        DataType::String if call.args.len() > 1 => texts(call, 0, b""),
+        _ => execute(call),
+    },
 };
 
 pub static WITH_SEPARATOR: Plain = Plain {

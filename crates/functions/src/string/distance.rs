@@ -74,7 +74,7 @@ pub static HAMMING: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::Text])?;
+    expect(name, args, 2, &[Kind::String, Kind::String])?;
     Ok(DataType::UInt64.into())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::plain::Plain;
 use crate::string_args::{StringArg, build, text_to_string};
-use chalet_function_api::{Example, Record};
+use chalet_function_api::{Example, Record, ShownType};
 
 pub static BYTES: Plain = Plain {
     record: Record {
@@ -12,6 +12,7 @@ pub static BYTES: Plain = Plain {
         syntax: "initcap(s)",
         examples: &[Example { sql: "SELECT initcap('building FOR fast')", result: "Building For Fast" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: text_to_string,
@@ -36,6 +37,7 @@ pub static UTF8: Plain = Plain {
             sql: "SELECT initcapUTF8('не тормозит')", result: "Не Тормозит"
         }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: text_to_string,

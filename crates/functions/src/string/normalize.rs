@@ -73,7 +73,7 @@ impl ScalarFunction for &'static Normalize {
     }
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
-        expect(self.record.name, args, 1, &[Kind::Text])?;
+        expect(self.record.name, args, 1, &[Kind::StringColumn])?;
         Ok(DataType::String.into())
     }
 

@@ -38,7 +38,7 @@ pub static UTF8: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 3, &[Kind::Text, Kind::Text, Kind::Integer, Kind::Integer])?;
+    expect(name, args, 3, &[Kind::String, Kind::String, Kind::Integer, Kind::Integer])?;
     Ok(DataType::String.into())
 }
 

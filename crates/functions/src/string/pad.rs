@@ -91,7 +91,7 @@ impl<'a> Units<'a> {
 }
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::Integer, Kind::Text])?;
+    expect(name, args, 2, &[Kind::Text, Kind::Integer, Kind::String])?;
     Ok(DataType::String.into())
 }
 

@@ -87,7 +87,13 @@ impl ScalarFunction for &'static Prefix {
                 let common = common_supertype(&[DataType::clone(x), DataType::clone(y)])?;
                 Ok(Bound::with_state(DataType::UInt8, Common(common)))
             }
-            (x, y) if x.is_string() && y.is_string() => Ok(DataType::UInt8.into()),
+            (x, y)
+                if x.is_string()
+                    && y.is_string()
+                    && (!name.ends_with("UTF8") || (x, y) == (&DataType::String, &DataType::String)) =>
+            {
+                Ok(DataType::UInt8.into())
+            }
             (x, y) => bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
                 "Illegal types {x} {y} of arguments of function {name}. Both must be String or Array"

@@ -1,7 +1,7 @@
 //! `regexpQuoteMeta`: a string as a pattern that matches it.
 
 use crate::plain::Plain;
-use crate::string_args::{StringArg, build, text_to_string};
+use crate::string_args::{StringArg, build, string_to_string};
 use chalet_function_api::{Example, Record};
 
 /// By byte.
@@ -24,7 +24,7 @@ pub static FUNCTION: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: string_to_string,
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {

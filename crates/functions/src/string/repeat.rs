@@ -20,7 +20,7 @@ pub static REPEAT: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, _| {
-        expect(name, args, 2, &[Kind::Text, Kind::Integer])?;
+        expect(name, args, 2, &[Kind::String, Kind::Integer])?;
         Ok(DataType::String.into())
     },
     execute: |call| {

@@ -3,7 +3,7 @@
 use chalet_base::{Result, bail};
 use chalet_columns::{Column, Data, Fixed, List, StringBuilder, Strings, Struct, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction, ShownType};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ const RECORD: Record = Record {
     syntax: "reverse(x)",
     examples: &[Example { sql: "SELECT reverse('abc'), reverse([1, 2, 3])", result: "cba\t[3,2,1]" }],
     total: true,
+    shown: ShownType::OfFirst,
     ..Record::DEFAULT
 };
 

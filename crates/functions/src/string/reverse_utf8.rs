@@ -2,7 +2,7 @@
 
 use crate::plain::Plain;
 use crate::string_args::{Kind, StringArg, build, char_len, constant_text, expect, plain_string_to_string};
-use chalet_function_api::{Constants, Example, Record};
+use chalet_function_api::{Constants, Example, Record, ShownType};
 use chalet_types::DataType;
 
 pub static FUNCTION: Plain = Plain {
@@ -12,6 +12,7 @@ pub static FUNCTION: Plain = Plain {
         syntax: "reverseUTF8(s)",
         examples: &[Example { sql: "SELECT reverseUTF8('привет')", result: "тевирп" }],
         total: true,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: plain_string_to_string,
@@ -45,6 +46,7 @@ pub static BY_SEPARATOR: Plain = Plain {
             result: "com.example.www",
         }],
         constants: Constants::Seen,
+        shown: ShownType::OfFirst,
         ..Record::DEFAULT
     },
     bind: |name, args, _| {

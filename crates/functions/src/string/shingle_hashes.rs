@@ -50,13 +50,6 @@ struct Sizes {
 
 fn bind(name: &'static str, args: &[Argument], answer: Answer) -> Result<Bound> {
     ensure!(!args.is_empty(), TOO_FEW_ARGUMENTS_FOR_FUNCTION, "Function {name} expect at least one argument");
-    let most = if answer == Answer::Sim { 2 } else { 3 };
-    ensure!(
-        args.len() <= most,
-        TOO_MANY_ARGUMENTS_FOR_FUNCTION,
-        "Function {name} expect no more than {most} arguments, got {}",
-        args.len()
-    );
     ensure!(
         args[0].ty == DataType::String,
         ILLEGAL_TYPE_OF_ARGUMENT,
@@ -83,7 +76,15 @@ fn bind(name: &'static str, args: &[Argument], answer: Answer) -> Result<Bound> 
         );
         Ok(value as usize)
     };
-    let sizes = Sizes { shingle: size(1, "shingle size", 3)?, hashes: size(2, "num hashes", 6)? };
+    let shingle = size(1, "shingle size", 3)?;
+    let most = if answer == Answer::Sim { 2 } else { 3 };
+    ensure!(
+        args.len() <= most,
+        TOO_MANY_ARGUMENTS_FOR_FUNCTION,
+        "Function {name} expect no more than {most} arguments, got {}",
+        args.len()
+    );
+    let sizes = Sizes { shingle, hashes: size(2, "num hashes", 6)? };
     let pair = |ty: DataType| DataType::tuple([ty.clone(), ty]);
     let result = match answer {
         Answer::Sim => DataType::UInt64,

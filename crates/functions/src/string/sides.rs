@@ -1,7 +1,7 @@
 //! `left`, `right` and `firstLine`: one end of a string.
 
 use crate::plain::Plain;
-use crate::string_args::{Kind, char_starts, check_type, expect, lengths, parts, text_to_string};
+use crate::string_args::{Kind, char_starts, check_type, expect, lengths, parts, plain_string_to_string};
 use chalet_base::Result;
 use chalet_function_api::{Argument, Bound, Constants, Context, Example, Record};
 use chalet_types::DataType;
@@ -92,7 +92,7 @@ pub static FIRST_LINE: Plain = Plain {
         total: true,
         ..Record::DEFAULT
     },
-    bind: text_to_string,
+    bind: plain_string_to_string,
     execute: |call| {
         parts(call, |_, text| match memchr::memchr2(b'\n', b'\r', text) {
             Some(end) => 0..end,
@@ -102,7 +102,8 @@ pub static FIRST_LINE: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::Any])?;
+    let text = if name.ends_with("UTF8") { Kind::String } else { Kind::Text };
+    expect(name, args, 2, &[text, Kind::Any])?;
     let is_number = args[1].ty.is_integer() || args[1].ty.is_float();
     let narrow = args[1].ty.physical().width().is_some_and(|width| width <= 8);
     check_type(is_number && narrow, name, 1, "UInt or Int", &args[1].ty)?;

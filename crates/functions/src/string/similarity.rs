@@ -84,7 +84,7 @@ pub static JARO_WINKLER: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::Text, Kind::Text])?;
+    expect(name, args, 2, &[Kind::String, Kind::String])?;
     Ok(DataType::Float64.into())
 }
 

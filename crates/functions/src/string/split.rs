@@ -117,7 +117,7 @@ impl Limit {
 }
 
 fn bind_char(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::ConstText, Kind::Text, Kind::ConstInteger])?;
+    expect(name, args, 2, &[Kind::ConstText, Kind::String, Kind::ConstInteger])?;
     ensure!(
         constant_text(name, args, 0)?.len() == 1,
         BAD_ARGUMENTS,
@@ -127,12 +127,12 @@ fn bind_char(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bou
 }
 
 fn bind_string(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    expect(name, args, 2, &[Kind::ConstText, Kind::Text, Kind::ConstInteger])?;
+    expect(name, args, 2, &[Kind::ConstText, Kind::String, Kind::ConstInteger])?;
     Ok(Bound::with_state(DataType::String.array(), Limit::of(args.get(2), ctx)))
 }
 
 fn bind_plain(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
-    expect(name, args, 1, &[Kind::Text, Kind::ConstInteger])?;
+    expect(name, args, 1, &[Kind::String, Kind::ConstInteger])?;
     Ok(Bound::with_state(DataType::String.array(), Limit::of(args.get(1), ctx)))
 }
 

@@ -20,7 +20,7 @@ pub static FUNCTION: Plain = Plain {
         ..Record::DEFAULT
     },
     bind: |name, args, ctx| {
-        expect(name, args, 2, &[Kind::ConstText, Kind::Text, Kind::ConstInteger])?;
+        expect(name, args, 2, &[Kind::ConstText, Kind::String, Kind::ConstInteger])?;
         let pattern = constant_text(name, args, 0)?;
         let regex = if pattern.is_empty() { None } else { Some(compile(pattern, "")?) };
         Ok(Bound::with_state(

@@ -72,7 +72,7 @@ fn skip_chars(text: &[u8], start: usize, n: i64) -> usize {
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 2..=3)?;
     ensure!(
-        args[0].ty.is_string(),
+        args[0].ty == DataType::String || args[0].ty.is_string() && !name.ends_with("UTF8"),
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {} of first argument of function {name}, expected String, FixedString or Enum",
         args[0].ty

@@ -43,7 +43,7 @@ pub static UTF8: Plain = Plain {
 };
 
 fn bind(name: &'static str, args: &[Argument], _: &Context, fits: fn(&[u8]) -> bool) -> Result<Bound> {
-    expect(name, args, 3, &[Kind::Text, Kind::ConstText, Kind::Integer])?;
+    expect(name, args, 3, &[Kind::String, Kind::ConstText, Kind::Integer])?;
     let narrow = args[2].ty.physical().width().is_some_and(|width| width <= 8);
     check_type(narrow, name, 2, "UInt or Int", &args[2].ty)?;
     ensure!(

@@ -1,7 +1,7 @@
 //! Parts of a URL: `protocol`, `domain`, `path`, `queryString` and their kin, and what is left without them.
 
 use super::host::{authority, host, host_rfc, scheme, top_level, until, without_www};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, StringBuilder, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
@@ -28,6 +28,11 @@ impl ScalarFunction for &'static UrlPart {
 
     fn bind(&self, args: &[Argument], _: &Context) -> Result<Bound> {
         check_arity(self.record.name, args.len(), 1..=1)?;
+        ensure!(
+            !matches!(args[0].ty, DataType::FixedString(_)),
+            ILLEGAL_COLUMN,
+            "Column of type FixedString is not supported by this function"
+        );
         if !args[0].ty.is_string() {
             bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,

@@ -11,7 +11,7 @@ use chalet_types::DataType;
 fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 1..=2)?;
     ensure!(
-        args[0].ty.is_string(),
+        args[0].ty == DataType::String,
         ILLEGAL_TYPE_OF_ARGUMENT,
         "Illegal type {} of first argument of function {name}. Must be String",
         args[0].ty

@@ -96,6 +96,7 @@ pub enum StatementKind {
         partition: Option<Partition>,
         part: Option<Vec<u8>>,
     },
+    CheckDatabase(Ident),
     /// The command in upper case with single spaces, then its target or other text as written.
     System {
         command: String,

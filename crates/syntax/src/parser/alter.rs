@@ -137,7 +137,7 @@ impl Parser<'_> {
         }
         self.expect_keyword("COLUMN")?;
         let if_not_exists = self.if_not_exists();
-        let column = self.column_def()?;
+        let column = self.altered_column_def()?;
         if column.ty.is_none() && column.default.is_none() {
             return Err(self.expect_here("data type"));
         }
@@ -298,7 +298,7 @@ impl Parser<'_> {
             return Ok(AlterCommand::ResetColumnSettings { if_exists, name, names });
         }
         self.pos = pos;
-        let column = self.column_def()?;
+        let column = self.altered_column_def()?;
         let position = self.column_position()?;
         Ok(AlterCommand::ModifyColumn { if_exists, column, position, remove: None })
     }

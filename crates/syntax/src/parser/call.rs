@@ -54,6 +54,14 @@ impl Parser<'_> {
         }
         let mut call = Call::new(name, Vec::new(), CallStyle::Function);
         self.nested(|p| p.arguments(&mut call))?;
+        let least = match call.name.as_str() {
+            "substring" | "position" => 2,
+            name if ["trim", "ltrim", "rtrim", "overlay"].iter().any(|n| name.eq_ignore_ascii_case(n)) => 1,
+            _ => 0,
+        };
+        if call.args.len() < least {
+            return Err(self.expect_here("Comma"));
+        }
         if self.at(TokenKind::LParen) {
             call.params = Some(std::mem::take(&mut call.args));
             self.nested(|p| p.arguments(&mut call))?;

@@ -130,7 +130,8 @@ impl Parser<'_> {
             table.comment = self.comment_clause()?;
         }
         let is_declared = table.definition != TableDefinition::default();
-        table.source = self.create_source(is_declared)?;
+        table.source =
+            self.create_source(is_declared, table.temporary || table.storage != Storage::default())?;
         if table.storage.engine.is_some() && matches!(table.source, Some(CreateSource::Function(_))) {
             return Err(self.expect_here("name of a table"));
         }
@@ -144,15 +145,17 @@ impl Parser<'_> {
         Ok(StatementKind::CreateTable(Box::new(table)))
     }
 
-    /// `is_declared`: columns were written, so that those of another table are not taken.
-    fn create_source(&mut self, is_declared: bool) -> Parse<Option<CreateSource>> {
+    /// `is_declared`: columns were written, so that those of another table are not taken. Without a clause of the storage behind them
+    /// there is no query either.
+    fn create_source(&mut self, is_declared: bool, has_storage: bool) -> Parse<Option<CreateSource>> {
         if self.accept_keyword("CLONE AS") {
             return Ok(Some(CreateSource::Table { clone: true, name: self.object_name()? }));
         }
         let empty = self.accept_keyword("EMPTY AS");
         if !empty && !self.accept_keyword("AS") {
             // `CREATE TABLE t ENGINE = Memory SELECT ...` needs no AS.
-            if self.at_keyword("SELECT") || self.at_keyword("WITH") || self.at(TokenKind::LParen) {
+            let at_query = self.at_keyword("SELECT") || self.at_keyword("WITH") || self.at(TokenKind::LParen);
+            if !is_declared && at_query {
                 return Ok(Some(CreateSource::Query { empty, query: Box::new(self.query()?) }));
             }
             return Ok(None);
@@ -160,11 +163,12 @@ impl Parser<'_> {
         let followed_by_name =
             matches!(self.peek(1).kind, TokenKind::Word | TokenKind::LParen | TokenKind::Asterisk)
                 || !self.at(TokenKind::Word);
-        if self.at(TokenKind::LParen)
+        let may_be_query = has_storage || !is_declared;
+        let at_query = self.at(TokenKind::LParen)
             || ((self.at_keyword("SELECT") || self.at_keyword("WITH") || self.at_keyword("FROM"))
                 && self.peek(1).kind != TokenKind::Dot)
-            || (self.at_keyword("SELECT") && followed_by_name)
-        {
+            || (self.at_keyword("SELECT") && followed_by_name);
+        if may_be_query && at_query {
             return Ok(Some(CreateSource::Query { empty, query: Box::new(self.query()?) }));
         }
         if self.peek(1).kind == TokenKind::LParen {

@@ -166,10 +166,11 @@ impl Parser<'_> {
         if self.accept_keyword("ALL TABLES") {
             return Ok(StatementKind::Check { table: None, partition: None, part: None });
         }
-        for word in ["GRANT", "DATABASE"] {
-            if self.at_keyword(word) {
-                return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CHECK {word} is not implemented")));
-            }
+        if self.at_keyword("GRANT") {
+            return Err(Fail::Error(err!(NOT_IMPLEMENTED, "CHECK GRANT is not implemented")));
+        }
+        if self.accept_keyword("DATABASE") {
+            return Ok(StatementKind::CheckDatabase(self.ident()?));
         }
         self.expect_keyword("TABLE")?;
         let table = Some(self.object_name()?);

@@ -65,9 +65,21 @@ impl Parser<'_> {
         }
     }
 
+    /// A column of CREATE and of texts that declare columns: its name is one identifier.
     pub(crate) fn column_def(&mut self) -> Parse<ColumnDef> {
         let start = self.start();
+        let name = self.ident()?;
+        self.column_def_of(name, start)
+    }
+
+    /// A column of ALTER, which may be named as one of a Nested, `a.b`.
+    pub(crate) fn altered_column_def(&mut self) -> Parse<ColumnDef> {
+        let start = self.start();
         let name = self.column_path()?;
+        self.column_def_of(name, start)
+    }
+
+    fn column_def_of(&mut self, name: Ident, start: usize) -> Parse<ColumnDef> {
         let mut column = ColumnDef {
             name,
             ty: None,

@@ -73,7 +73,9 @@ impl Parser<'_> {
         }
         let name = out.len();
         out.push('(');
-        self.nested(|p| p.write_type_args(out))?;
+        // Elements of JSON have paths, those of other types a name each.
+        let has_paths = ["JSON", "OBJECT"].iter().any(|word| ends_with_word(&out[..name], word));
+        self.nested(|p| p.write_type_args(has_paths, out))?;
         out.push(')');
         // The width of an integer says nothing; MySQL writes the sign behind it.
         if INTEGERS.iter().any(|word| ends_with_word(&out[..name], word)) {
@@ -85,12 +87,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn write_type_args(&mut self, out: &mut String) -> Parse<()> {
+    fn write_type_args(&mut self, has_paths: bool, out: &mut String) -> Parse<()> {
         if self.accept(TokenKind::RParen) {
             return Ok(());
         }
         loop {
-            self.write_type_arg(out)?;
+            self.write_type_arg(has_paths, out)?;
             if self.accept(TokenKind::RParen) {
                 return Ok(());
             }
@@ -103,7 +105,7 @@ impl Parser<'_> {
         }
     }
 
-    fn write_type_arg(&mut self, out: &mut String) -> Parse<()> {
+    fn write_type_arg(&mut self, has_paths: bool, out: &mut String) -> Parse<()> {
         let token = self.token();
         match token.kind {
             TokenKind::Number => {
@@ -130,14 +132,14 @@ impl Parser<'_> {
                     out.push_str(self.text_of(number));
                 }
             }
-            TokenKind::Word | TokenKind::QuotedIdent => self.write_named_arg(out)?,
+            TokenKind::Word | TokenKind::QuotedIdent => self.write_named_arg(has_paths, out)?,
             _ => return Err(self.expect_here("data type")),
         }
         Ok(())
     }
 
     /// `name Type`, `a.b Type`, `SKIP path`, `SKIP REGEXP 'r'`, `name = value`, `f(0.5)`, or a type.
-    fn write_named_arg(&mut self, out: &mut String) -> Parse<()> {
+    fn write_named_arg(&mut self, has_paths: bool, out: &mut String) -> Parse<()> {
         if self.at_keyword("SKIP REGEXP") {
             self.advance();
             self.advance();
@@ -167,7 +169,8 @@ impl Parser<'_> {
         let compound = COMPOUND.iter().any(|name| self.at_keyword(name));
         let next = self.peek(1).kind;
         let named = !compound && matches!(next, TokenKind::Word | TokenKind::QuotedIdent | TokenKind::Dot);
-        if named && let Some((path, ty)) = self.maybe(|p| Ok((p.dotted_path()?, p.type_name()?)))? {
+        let path = |p: &mut Self| if has_paths { p.dotted_path() } else { Ok(vec![p.ident()?]) };
+        if named && let Some((path, ty)) = self.maybe(|p| Ok((path(p)?, p.type_name()?)))? {
             // The name of an element is one name; of several parts it is quoted whole.
             match &path[..] {
                 [name] => write_ident(out, &name.name),

@@ -135,6 +135,10 @@ impl Printer {
             StatementKind::Check { table, partition, part } => {
                 self.check(table.as_ref(), partition.as_ref(), part.as_ref());
             }
+            StatementKind::CheckDatabase(name) => {
+                self.word("CHECK DATABASE ");
+                self.ident(name);
+            }
             StatementKind::System { command, target, rest } => {
                 self.word("SYSTEM ");
                 self.word(command);

@@ -57,6 +57,24 @@ impl Lookup {
     }
 }
 
+/// Fails for a second argument that names no attribute of any dictionary.
+pub(super) fn check_names(name: &str, arg: &Argument) -> Result<()> {
+    match &arg.constant {
+        Some(Value::Tuple(names)) => ensure!(
+            !names.is_empty() && names.iter().all(|name| name.as_str().is_some()),
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Tuple second argument of function {name} must contain multiple constant string columns"
+        ),
+        Some(value) if value.as_str().is_some() => {}
+        _ => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of second argument of function {name}, expected a const string or const tuple of const strings",
+            arg.ty
+        ),
+    }
+    Ok(())
+}
+
 /// The attributes that the second argument names, and whether it is a tuple.
 pub(super) fn attributes(name: &str, arg: &Argument, definition: &Definition) -> Result<(Vec<usize>, bool)> {
     let find = |attribute: &str| {
@@ -88,6 +106,12 @@ pub(super) fn attributes(name: &str, arg: &Argument, definition: &Definition) ->
 impl DictGet {
     fn lookup(&self, args: &[Argument], ctx: &Context) -> Result<Lookup> {
         let name = self.record.name;
+        if let (Some(dictionary), Some(names)) = (args.first(), args.get(1))
+            && dictionary.constant.as_ref().and_then(Value::as_str).is_some()
+            && args.len() > 2
+        {
+            check_names(name, names)?;
+        }
         ensure!(
             args.len() >= 3,
             NUMBER_OF_ARGUMENTS_DOESNT_MATCH,

@@ -33,6 +33,7 @@ struct Lookup {
 
 fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
     check_arity(name, args.len(), 3..=4)?;
+    super::get::check_names(name, &args[1])?;
     let loaded = dictionary(name, args, ctx)?;
     let layout = loaded.definition.layout.type_name;
     ensure!(

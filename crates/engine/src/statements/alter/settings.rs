@@ -1,10 +1,11 @@
 //! ALTER TABLE ... MODIFY SETTING and RESET SETTING.
 
-use super::altering;
+use super::{Kept, altering};
 use crate::query_context::QueryContext;
 use crate::settings::merge_tree as known;
-use crate::statements::create::{MergeTreeSettings, value_of};
+use crate::statements::create::{MergeTreeSettings, memory, value_of};
 use chalet_base::{Result, bail, ensure, err};
+use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::{Definition, MergeTree};
 use chalet_storage::{RowMerging, Table};
 use chalet_syntax::ast::{self, SettingValue};
@@ -14,6 +15,12 @@ use std::sync::Arc;
 const CLAUSE: &str = "\nSETTINGS ";
 
 pub(super) fn modify(name: &ast::ObjectName, written: &[ast::Setting], ctx: &QueryContext) -> Result<()> {
+    let kept = Kept::find(name, ctx)?;
+    if let Some(memory) = kept.entry.table.as_any().downcast_ref::<MemoryTable>()
+        && memory.engine() == "Memory"
+    {
+        return modify_memory(&kept, memory, written, ctx);
+    }
     change(name, ctx, &mut |settings| {
         for setting in written {
             let name = &setting.name.name;
@@ -38,6 +45,37 @@ pub(super) fn modify(name: &ast::ObjectName, written: &[ast::Setting], ctx: &Que
         }
         Ok(())
     })
+}
+
+/// How many rows a table of the engine Memory keeps.
+fn modify_memory(
+    kept: &Kept,
+    table: &MemoryTable,
+    written: &[ast::Setting],
+    ctx: &QueryContext,
+) -> Result<()> {
+    let mut create = kept.create()?;
+    for setting in written {
+        let name = &setting.name.name;
+        let is_known = memory::SETTINGS.contains(&name.as_str());
+        ensure!(is_known, UNKNOWN_SETTING, "Unknown setting '{name}'");
+        match create.storage.settings.iter_mut().find(|before| before.name.name == *name) {
+            Some(before) => *before = setting.clone(),
+            None => create.storage.settings.push(setting.clone()),
+        }
+    }
+    let limits = memory::checked(&create.storage, ctx)?;
+    let clauses = kept.engine()?.split(CLAUSE).next().unwrap_or_default();
+    let shown = create.storage.settings.iter().filter_map(|setting| match &setting.value {
+        SettingValue::Expr(value) => Some(format!("{} = {value}", setting.name.name)),
+        SettingValue::Default => None,
+    });
+    let engine = format!("{clauses}{CLAUSE}{}", shown.collect::<Vec<_>>().join(", "));
+    let schema = table.schema();
+    let publish = |altered: MemoryTable| {
+        kept.replace_engine(Arc::new(altered.keeping(limits)), &schema, &engine, &kept.entry.comment, ctx)
+    };
+    table.alter(schema.clone(), |block| Ok(block.clone()), publish)
 }
 
 pub(super) fn reset(name: &ast::ObjectName, names: &[ast::Ident], ctx: &QueryContext) -> Result<()> {

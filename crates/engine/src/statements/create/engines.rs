@@ -18,6 +18,7 @@ use crate::function_table::FunctionTable;
 use crate::generate_random;
 use crate::query_context::QueryContext;
 use crate::settings;
+use crate::written_settings::is_parameter;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_table_arguments;
 use chalet_storage::Table;
@@ -306,7 +307,8 @@ fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Stor
     let name = engine.name;
     for setting in storage.settings.iter().map(|setting| setting.name.name.as_str()) {
         // One of the session holds for the statement alone.
-        let is_of_session = settings::find(setting).is_some() && !engine.other_settings.contains(&setting);
+        let is_of_session = is_parameter(setting)
+            || settings::find(setting).is_some() && !engine.other_settings.contains(&setting);
         if engine.settings.contains(&setting) || is_of_session {
             continue;
         }

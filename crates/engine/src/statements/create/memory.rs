@@ -12,11 +12,18 @@ use chalet_syntax::ast;
 use std::sync::Arc;
 
 /// Settings of Memory. Rows are never compressed: `compress` changes nothing that a query could see.
-pub(super) const SETTINGS: &[&str] =
+pub(crate) const SETTINGS: &[&str] =
     &["compress", "max_bytes_to_keep", "max_rows_to_keep", "min_bytes_to_keep", "min_rows_to_keep"];
 
 pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
-    let kept = kept(new.storage, new.ctx)?;
+    let kept = checked(new.storage, new.ctx)?;
+    let table = MemoryTable::new(schema_of(new.create, new.ctx)?).keeping(kept);
+    Ok((Arc::new(table), shown(new.engine, new.storage)))
+}
+
+/// What the settings say, unless they contradict each other.
+pub(crate) fn checked(storage: &ast::Storage, ctx: &QueryContext) -> Result<Kept> {
+    let kept = kept(storage, ctx)?;
     for (least, most, unit) in
         [(kept.min_bytes, kept.max_bytes, "bytes"), (kept.min_rows, kept.max_rows, "rows")]
     {
@@ -27,8 +34,7 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
              `max_{unit}_to_keep`: {most}"
         );
     }
-    let table = MemoryTable::new(schema_of(new.create, new.ctx)?).keeping(kept);
-    Ok((Arc::new(table), shown(new.engine, new.storage)))
+    Ok(kept)
 }
 
 pub(super) fn open(_: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {

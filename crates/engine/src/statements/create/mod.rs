@@ -22,7 +22,7 @@ mod function;
 mod keyed;
 mod log;
 mod materialized;
-mod memory;
+pub(crate) mod memory;
 mod merge_tree;
 mod merge_tree_settings;
 mod merged;
