@@ -366,6 +366,9 @@ def compared(args, sqls, engines):
             yield at, sql, found, *answers
         if any(answer.end for answer in answers):
             return
+        if sql.startswith("OPTIMIZE") and answers[0].code:
+            # Merges by TTL were allowed for it, and the kernel's clock may have come first.
+            return
         is_question = sql.startswith(("SELECT", "CHECK"))
         if found and not is_question:
             return
