@@ -72,15 +72,15 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         bail!(BAD_ARGUMENTS, "Cannot create table because index {} uses a reserved index name", index.name);
     }
     schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
+    // Of several mistakes the kernel tells the one that it comes to first: expressions, indexes, statistics, keys, columns of keys.
+    bind_stored(keys.all().map(|(text, _)| text), &schema, new.ctx)?;
+    ttl::check(&keys, &schema, new.ctx)?;
+    skip_index::check(&schema, new.ctx)?;
     for column in &definition.columns {
         if let Some(declared) = schema.columns.iter().find(|known| *known.name == column.name.name) {
             check_statistics(column, &declared.ty, new.ctx)?;
         }
     }
-    // Of several mistakes the kernel tells the one that it comes to first: expressions, indexes, keys, columns of keys.
-    bind_stored(keys.all().map(|(text, _)| text), &schema, new.ctx)?;
-    ttl::check(&keys, &schema, new.ctx)?;
-    skip_index::check(&schema, new.ctx)?;
     check_keys(&keys, &settings, &schema, new.ctx)?;
     if let Some(sample_by) = &written.sample_by {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
