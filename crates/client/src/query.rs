@@ -82,10 +82,27 @@ impl Query {
         }
         let stage = from.var_uint()?;
         let is_compressed = from.var_uint()? != 0;
-        let text = bounded::text(from, LONG, "the query")?;
+        let text = statement(bounded::bytes(from, LONG, "the query")?);
         let parameters = if spoken >= revision::PARAMETERS { settings::read(from)? } else { Vec::new() };
         Ok(Query { id, client, settings, is_compressed, stage, text, parameters })
     }
+}
+
+/// The text of a statement. Bytes that are no UTF-8 stand in string literals, if anywhere, and are escaped as these may be.
+pub fn statement(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Behind a backslash that is no escaped one, which stays what it is.
+            let slashes = text.bytes().rev().take_while(|before| *before == b'\\').count();
+            if slashes % 2 == 1 {
+                text.push('\\');
+            }
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    text
 }
 
 impl ClientInfo {
