@@ -81,3 +81,19 @@ fn parts_run() {
         format!("SELECT `__table1.k`, sumMerge(`sum(__table1.v)`) FROM ({text}) GROUP BY 1 ORDER BY 1");
     assert_eq!(run(&merged).expect("rows"), "1\t5\n2\t4\n");
 }
+
+#[test]
+fn parts_that_no_other_server_reads_are_refused() {
+    let db = Database::open(":memory:").expect("a database").session();
+    let part = Part { stage: Stage::MergeableState, shard: (1, 2) };
+    for (sql, told) in [
+        ("SELECT topK(2)(`t`.`s`) AS `x` FROM `d`.`t` AS `t`", "topK"),
+        (
+            "SELECT `t`.`a` AS `a`, count() AS `c` FROM `d`.`t` AS `t` GROUP BY GROUPING SETS ((`t`.`a`), (`t`.`b`))",
+            "GROUPING SETS",
+        ),
+    ] {
+        let error = db.part_of(sql, part).expect_err("no part");
+        assert!(error.message().contains(told), "{error}");
+    }
+}

@@ -6,7 +6,7 @@ mod names;
 
 use crate::query_context::QueryContext;
 use chalet_aggregates::resolve::{exists, has_own_states};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
 use chalet_syntax::ast::{
     Call, CallStyle, Expr, ExprKind, GroupBy, Ident, Literal, Query, Select, SetExpr, Span, StatementKind,
@@ -38,6 +38,11 @@ pub(crate) fn rewritten(sql: &str, part: Part, ctx: &QueryContext) -> Result<Str
     let [statement] = &mut parsed[..] else { return Ok(sql.into()) };
     let StatementKind::Query(query) = &mut statement.kind else { return Ok(sql.into()) };
     let Some(select) = only_select(query) else { return Ok(sql.into()) };
+    ensure!(
+        part.stage != Stage::MergeableState || !matches!(select.group_by, Some(GroupBy::GroupingSets(_))),
+        NOT_IMPLEMENTED,
+        "Parts of GROUP BY GROUPING SETS are not made for other servers"
+    );
     each_expression(select, &mut |expr| days(expr, ctx));
     let groups = match &select.group_by {
         None => Some(&[][..]),

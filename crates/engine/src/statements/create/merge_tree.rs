@@ -73,7 +73,8 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     }
     schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
     // Of several mistakes the kernel tells the one that it comes to first: expressions, indexes, statistics, keys, columns of keys.
-    bind_stored(keys.all().map(|(text, _)| text), &schema, new.ctx)?;
+    let sampling = (!keys.sampling.is_empty()).then_some(&*keys.sampling);
+    bind_stored(keys.all().map(|(text, _)| text).chain(sampling), &schema, new.ctx)?;
     ttl::check(&keys, &schema, new.ctx)?;
     skip_index::check(&schema, new.ctx)?;
     for column in &definition.columns {
