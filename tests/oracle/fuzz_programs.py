@@ -77,6 +77,8 @@ def run(name, args, sqls):
 def clean(answer):
     if any(plan in row for row in answer.rows for plan in PLANS):
         answer.rows = ()
+    # The tables of views have names of their own here, which are not shown.
+    answer.rows = tuple(row for row in answer.rows if not row.startswith(".inner"))
     answer.rows = tuple(KIND.sub("Compact", PART.sub(r"\1_N", UUID.sub("", DEFINERS.sub("", row)))) for row in answer.rows)
     return answer
 
@@ -84,7 +86,10 @@ def clean(answer):
 # What a plan of either engine has and no other answer.
 PLANS = ("ReadFromMergeTree", "ReadNothing", "ReadFromPreparedSource", "Output: ", "  Scan ", "Values 0 rows")
 # What is told of parts that DELETE FROM has left no row: the kernel has them until they are merged.
-OF_PARTS = re.compile(r"^CHECK TABLE|FROM system\.(parts|parts_columns|projection_parts)\b|^EXPLAIN ESTIMATE")
+OF_PARTS = re.compile(r"^CHECK TABLE|FROM system\.(parts|parts_columns|projection_parts)\b")
+LEAVES_NO_ROWS = re.compile(r"^(DELETE|UPDATE|OPTIMIZE)|^ALTER.* (DELETE|UPDATE|DROP|DETACH|TTL)")
+# What docs/differences.md tells: sets can be read, dropped tables are gone at once, statistics choose more parts than an index does.
+KNOWN = re.compile(r"Method read is not supported by storage Set")
 
 CREATED = re.compile(r"CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([tv]\d+) ")
 # What the kernel refuses because of what its default database is.
@@ -109,7 +114,11 @@ def compare(sqls, kernel, ours):
     """The differing statements up to the one from which on the tables differ."""
     deleted = False
     for sql, k, o in zip(sqls, kernel, ours):
-        deleted = deleted or sql.startswith(("DELETE", "UPDATE"))
+        deleted = deleted or bool(LEAVES_NO_ROWS.match(sql))
+        if sql.startswith("UNDROP"):
+            return
+        if KNOWN.search(k.text) or sql.startswith("EXPLAIN ESTIMATE") and not k.code and not o.code:
+            continue
         if deleted and OF_PARTS.search(sql) and not k.code and not o.code:
             continue
         found = difference(clean(k), clean(o), "ORDER BY" in sql and "GROUP BY" not in sql)

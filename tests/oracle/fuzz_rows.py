@@ -20,6 +20,7 @@ from collections import Counter
 import fuzz_engine
 from fuzz_engine import Engine, difference
 from fuzz_programs import LIMITS, kind
+from fuzz_tables import NO_MERGES
 
 # Name, type, and a value of it for the row number `n`; `h` are hashes of it.
 COLUMNS = {
@@ -39,9 +40,6 @@ INDEXED = {
 ENGINES = ["MergeTree"] * 5 + ["ReplacingMergeTree"] * 3 + ["SummingMergeTree"] * 2 + ["AggregatingMergeTree", "CollapsingMergeTree", "VersionedCollapsingMergeTree", "CoalescingMergeTree"]
 # What may leave rows out.
 PLAINLY = "use_skip_indexes = 0, optimize_use_projections = 0, optimize_read_in_order = 0, optimize_move_to_prewhere = 0, use_query_condition_cache = 0, optimize_trivial_count_query = 0"
-
-# Parts are merged when a statement asks for it alone: by the kernel because of these settings of a table, by ours after SYSTEM STOP MERGES.
-NO_MERGES = ["max_bytes_to_merge_at_max_space_in_pool = 1", "max_bytes_to_merge_at_min_space_in_pool = 1"]
 
 
 class Rows:
@@ -347,12 +345,7 @@ def compared(args, sqls, engines):
     for at, sql in enumerate(sqls):
         if at == 1:
             ours.ask("SYSTEM STOP MERGES", 60)
-            kernel.ask("SYSTEM STOP TTL MERGES", 60)
-        if sql.startswith("OPTIMIZE"):
-            kernel.ask("SYSTEM START TTL MERGES", 60)
         answers = [engine.ask(sql, 120) for engine in engines]
-        if sql.startswith("OPTIMIZE"):
-            kernel.ask("SYSTEM STOP TTL MERGES", 60)
         if sql.startswith("CHECK"):
             # Parts without rows are kept for a while by the kernel.
             for answer in answers:

@@ -21,6 +21,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         sql: "SELECT avgWeighted(x, w) FROM values('x Int8, w Float64', (4, 1), (1, 0), (10, 2))",
         result: "8",
     }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -24,6 +24,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     row_order: RowOrder::Merged,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -18,6 +18,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     summary: "The entropy of the values, or of combinations of several arguments, in bits.",
     syntax: "entropy(x[, ...])",
     examples: &[Example { sql: "SELECT entropy(number % 4) FROM numbers(8)", result: "2" }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -35,6 +35,7 @@ const MIN: AggregateRecord = AggregateRecord {
     summary: "The smallest value of every key, which arrays hold; sorted by key. Also called minMap.",
     syntax: "minMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT minMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,1])" }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -45,6 +46,7 @@ const MAX: AggregateRecord = AggregateRecord {
     summary: "The largest value of every key, which arrays hold; sorted by key. Also called maxMap.",
     syntax: "maxMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT maxMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,3])" }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -94,6 +94,11 @@ pub fn portable_base<'a>(registry: &Registry, name: &'a str) -> Option<(&'a str,
     record.portable_states.then(|| (&name[..name.len() - suffixes.len()], is_conditional))
 }
 
+/// Are the states of the function, whatever its combinators, bytes that this engine alone reads?
+pub fn has_own_states(registry: &Registry, name: &str) -> bool {
+    base_record(registry, name).is_some_and(|(record, _)| record.own_states)
+}
+
 /// The record of the function below all combinators, and the combinators' suffixes.
 pub(crate) fn base_record<'a>(
     registry: &Registry,

@@ -25,6 +25,7 @@ const SINGLE: AggregateRecord = AggregateRecord {
         sql: "SELECT singleValueOrNull(number * 0), singleValueOrNull(number) FROM numbers(3)",
         result: "0\t\\N",
     }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

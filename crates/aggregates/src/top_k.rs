@@ -27,6 +27,7 @@ const TOP_K: AggregateRecord = AggregateRecord {
     examples: &[Example { sql: "SELECT topK(2)(number % 7 % 3) FROM numbers(20)", result: "[0,1]" }],
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -36,6 +37,7 @@ const TOP_K_WEIGHTED: AggregateRecord = AggregateRecord {
     summary: "The approximately `n` values of the largest weight.",
     syntax: "topKWeighted([n[, load_factor[, 'counts']]])(x, weight)",
     examples: &[Example { sql: "SELECT topKWeighted(2)(number, number) FROM numbers(5)", result: "[4,3]" }],
+    own_states: true,
     ..TOP_K
 };
 
@@ -49,6 +51,7 @@ const APPROX_TOP_K: AggregateRecord = AggregateRecord {
         sql: "SELECT approx_top_k(2)(number % 7 % 3) FROM numbers(20)",
         result: "[(0,8,0),(1,6,0)]",
     }],
+    own_states: true,
     ..TOP_K
 };
 
@@ -62,6 +65,7 @@ const APPROX_TOP_SUM: AggregateRecord = AggregateRecord {
         sql: "SELECT approx_top_sum(2)(number, number) FROM numbers(5)",
         result: "[(4,4,0),(3,3,0)]",
     }],
+    own_states: true,
     ..TOP_K
 };
 

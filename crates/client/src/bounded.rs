@@ -10,13 +10,18 @@ pub const LONG: usize = 16 << 20;
 
 /// A text of at most so many bytes; what is no UTF-8 in it is replaced.
 pub fn text(from: &mut impl Source, limit: usize, what: &str) -> Result<String> {
+    Ok(String::from_utf8_lossy(bytes(from, limit, what)?).into_owned())
+}
+
+/// At most so many bytes.
+pub fn bytes<'a>(from: &'a mut impl Source, limit: usize, what: &str) -> Result<&'a [u8]> {
     let n = from.var_uint()?;
     ensure!(
         n <= limit as u64,
         TOO_LARGE_STRING_SIZE,
         "Too large string size of {what} (maximum: {limit}): {n}"
     );
-    Ok(String::from_utf8_lossy(from.take(n as usize)?).into_owned())
+    from.take(n as usize)
 }
 
 /// A count of things.

@@ -7,7 +7,7 @@ use crate::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
 use crate::http::Http;
 use crate::options::{Options, Transport};
 use crate::packet::{Dialect, Packet, Profile, Rows, client};
-use crate::query::{ClientInfo, Query};
+use crate::query::{COMPLETE, ClientInfo, Query};
 use crate::request::Request;
 use crate::revision;
 use crate::settings::{CUSTOM, IMPORTANT, Setting, quoted};
@@ -501,6 +501,7 @@ impl Native {
             },
             settings: settings.collect(),
             is_compressed: self.dialect.compression.is_some(),
+            stage: COMPLETE,
             text: request.text.clone(),
             parameters: parameters.collect(),
         };

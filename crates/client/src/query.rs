@@ -15,6 +15,8 @@ pub struct Query {
     /// Older servers take none with a query: they are set by statements of their own.
     pub settings: Vec<Setting>,
     pub is_compressed: bool,
+    /// How far it is to be run: [`COMPLETE`], or up to what another server goes on with.
+    pub stage: u64,
     pub text: String,
     pub parameters: Vec<Setting>,
 }
@@ -34,7 +36,7 @@ pub struct ClientInfo {
 const INITIAL_QUERY: u8 = 1;
 const OVER_TCP: u8 = 1;
 /// To the end, not to a state that another server would merge.
-const COMPLETE: u64 = 2;
+pub const COMPLETE: u64 = 2;
 
 impl Query {
     /// Appends the packet without its number.
@@ -53,7 +55,7 @@ impl Query {
         if spoken >= revision::INTERSERVER_SECRET {
             put_string(out, b"");
         }
-        put_var_uint(out, COMPLETE);
+        put_var_uint(out, self.stage);
         put_var_uint(out, self.is_compressed.into());
         put_string(out, self.text.as_bytes());
         if spoken >= revision::PARAMETERS {
@@ -78,12 +80,29 @@ impl Query {
         if spoken >= revision::INTERSERVER_SECRET {
             bounded::text(from, SHORT, "the secret between servers")?;
         }
-        from.var_uint()?;
+        let stage = from.var_uint()?;
         let is_compressed = from.var_uint()? != 0;
-        let text = bounded::text(from, LONG, "the query")?;
+        let text = statement(bounded::bytes(from, LONG, "the query")?);
         let parameters = if spoken >= revision::PARAMETERS { settings::read(from)? } else { Vec::new() };
-        Ok(Query { id, client, settings, is_compressed, text, parameters })
+        Ok(Query { id, client, settings, is_compressed, stage, text, parameters })
     }
+}
+
+/// The text of a statement. Bytes that are no UTF-8 stand in string literals, if anywhere, and are escaped as these may be.
+pub fn statement(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            // Behind a backslash that is no escaped one, which stays what it is.
+            let slashes = text.bytes().rev().take_while(|before| *before == b'\\').count();
+            if slashes % 2 == 1 {
+                text.push('\\');
+            }
+            text.push_str(&format!("\\x{byte:02X}"));
+        }
+    }
+    text
 }
 
 impl ClientInfo {

@@ -20,7 +20,7 @@ pub(crate) fn with_modifiers(def: &ast::ColumnDef, ty: DataType, ctx: &QueryCont
         );
     }
     ensure!(
-        def.nullable.is_none() || !ty.is_nullable() || ty.is_of_several_types(),
+        def.nullable.is_none() || !matches!(ty, DataType::Nullable(_)),
         ILLEGAL_SYNTAX_FOR_DATA_TYPE,
         "Can't use [NOT] NULL modifier with Nullable type"
     );

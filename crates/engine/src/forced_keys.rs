@@ -43,7 +43,11 @@ impl Forced<'_> {
                 self.check(&project.input, &below)
             }
             // Answered without a look at rows.
-            Plan::Aggregate(node) if GroupBy::of(node).is_some_and(|by| by.is_known()) => Ok(()),
+            Plan::Aggregate(node)
+                if GroupBy::of(node).is_some_and(|by| by.is_known() || by.is_of_partitions()) =>
+            {
+                Ok(())
+            }
             Plan::Scan(node) => self.check_scan(node, conditions),
             other => other.inputs().into_iter().try_for_each(|input| self.check(input, &[])),
         }
@@ -70,8 +74,9 @@ impl Forced<'_> {
         );
         if self.partition && !keys.partition.is_empty() {
             let (ids, names) = self.columns_of(&[&*keys.partition], node)?;
+            // `PARTITION BY tuple()` reads nothing.
             ensure!(
-                conditions.iter().any(|condition| says_something(condition, &ids)),
+                names.is_empty() || conditions.iter().any(|condition| says_something(condition, &ids)),
                 INDEX_NOT_USED,
                 "Neither MinMax index by columns ({}) nor partition expr is used and setting 'force_index_by_date' is set",
                 names.join(", ")

@@ -30,6 +30,7 @@
 //! - [`statements`]: one file per kind of statement
 //! - [`backup`]: backups, which are databases of their own
 //! - [`on_disk`]: databases that are kept in a folder
+//! - [`partial_query`]: what another server asks for while it runs a query over several
 //! - [`session`]: one session: its settings, current database, temporary tables; running statements
 //! - [`conversation`]: statements that a server runs, for event loops
 
@@ -68,6 +69,7 @@ mod merge_tree_functions;
 mod merged;
 mod on_disk;
 mod own_functions;
+mod partial_query;
 mod patterns;
 mod plan_optimizer;
 mod projections;
@@ -104,6 +106,7 @@ pub use chalet_syntax::{lexer, split};
 pub use database::Database;
 pub use file_access::FileAccess;
 pub use insert_data::{GivenRows, InsertData, MakeRows};
+pub use partial_query::{Part, Stage};
 pub use run_options::{Interrupt, RunOptions};
 pub use session::{Session, Stream};
 pub use session_state::Identity;

@@ -11,6 +11,7 @@ use chalet_storage::catalog::{in_backquotes, quoted};
 use chalet_storage::merge_tree::{MergeTree, PartSet};
 use chalet_storage::view::View;
 use chalet_storage::{ColumnSchema, Entry, Table, TableSchema};
+use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -93,10 +94,18 @@ pub(crate) fn index(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dy
     let (mut keys, mut firsts, mut lasts) = (String::new(), String::new(), String::new());
     for (at, (text, expr)) in texts.zip(&bound).enumerate() {
         keys.push_str(&format!(", {text} AS `__key_{at}`"));
-        let name = in_backquotes(text);
+        // A tuple has the name of its function.
+        let shown = match &chalet_syntax::parse_expression(text)?.kind {
+            ExprKind::Call(call) if call.name == "tuple" => {
+                let args: Vec<String> = call.args.iter().map(ast::Expr::to_string).collect();
+                format!("tuple({})", args.join(", "))
+            }
+            _ => text.to_string(),
+        };
+        let name = in_backquotes(&shown);
         firsts.push_str(&format!(", argMin(`__key_{at}`, `__row`) AS {name}"));
         lasts.push_str(&format!(", argMax(`__key_{at}`, `__row`) AS {name}"));
-        columns.push(ColumnSchema::new(text, expr.ty().clone()));
+        columns.push(ColumnSchema::new(&*shown, expr.ty().clone()));
     }
     let granularity = definition.granularity;
     let rows = format!(

@@ -4,6 +4,7 @@ use crate::answer::{Answer, Outline, StreamConsumer, Summary};
 use crate::database::Database;
 use crate::fork_guard::ForkGuard;
 use crate::insert_data::InsertData;
+use crate::partial_query::{self, Part};
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::server::Server;
@@ -211,6 +212,11 @@ impl Session {
             };
             Ok(Summary { elapsed: started.elapsed(), ..summary })
         })
+    }
+
+    /// The statement whose rows are a part of a query, which another server goes on with.
+    pub fn part_of(&self, sql: &str, part: Part) -> Result<String> {
+        entered(|| partial_query::rewritten(sql, part, &self.context(&RunOptions::default())?))
     }
 
     /// Sets a setting for all statements that follow.

@@ -1,5 +1,6 @@
 //! The data skipping indexes of a table as programs over its stored columns, and as what scans may use.
 
+use crate::projections::groups::GroupBy;
 use crate::query_context::QueryContext;
 use crate::stored_columns::bind_with_aliases;
 use chalet_base::{Result, bail};
@@ -217,8 +218,23 @@ fn below(plan: &mut Plan, is_final: bool, ctx: &QueryContext) -> Result<()> {
         Plan::Scan(node) => scan(node, is_final, ctx),
         other => {
             let is_final = is_final || matches!(other, Plan::MergeRows(_));
-            other.inputs_mut().into_iter().try_for_each(|input| below(input, is_final, ctx))
+            let is_of_partitions = matches!(other, Plan::Aggregate(node) if GroupBy::of(node).is_some_and(|by| by.is_of_partitions()));
+            for input in other.inputs_mut() {
+                below(input, is_final, ctx)?;
+                if is_of_partitions {
+                    unforced(input);
+                }
+            }
+            Ok(())
         }
+    }
+}
+
+/// No index is needed where partitions alone answer.
+fn unforced(plan: &mut Plan) {
+    match plan {
+        Plan::Scan(node) => node.forced_indexes = Arc::default(),
+        other => other.inputs_mut().into_iter().for_each(unforced),
     }
 }
 

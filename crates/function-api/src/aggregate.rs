@@ -37,6 +37,8 @@ pub struct AggregateRecord {
     pub state_version: u64,
     /// A state of Nullable arguments that gives a plain result begins with a byte that is 1.
     pub null_flag: bool,
+    /// Its states are bytes that this engine alone reads.
+    pub own_states: bool,
     /// Servers of all versions write its states of numbers of up to 64 bits, strings, dates and date-times, none of them Nullable, as
     /// we do.
     pub portable_states: bool,
@@ -83,6 +85,7 @@ impl AggregateRecord {
         name_in_types: "",
         state_version: 0,
         null_flag: true,
+        own_states: false,
         portable_states: false,
     };
 }

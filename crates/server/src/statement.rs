@@ -1,6 +1,7 @@
 //! Where a statement ends and its data begin, in bytes that are still arriving.
 
 use chalet_base::{Result, bail, err};
+use chalet_client::query::statement;
 use chalet_engine::split::split_statements;
 use std::io::{self, Cursor, Read};
 
@@ -25,16 +26,12 @@ pub fn split(mut from: Box<dyn Read + Send>) -> Result<Split> {
         // No data at all: what the statement itself has counts.
         let data: Box<dyn Read + Send> =
             if ended { Box::new(Cursor::new(rest)) } else { Box::new(Cursor::new(rest).chain(from)) };
-        return Ok(Split { sql: text(bytes)?, data: Some(data) });
+        return Ok(Split { sql: statement(&bytes), data: Some(data) });
     }
     if !ended && !read_up_to(&mut from, &mut bytes, MAX_STATEMENT)? {
         bail!(QUERY_IS_TOO_LARGE, "Query is too large (maximum: {MAX_STATEMENT} bytes)");
     }
-    Ok(Split { sql: text(bytes)?, data: None })
-}
-
-fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|_| err!(SYNTAX_ERROR, "Syntax error: the query is not valid UTF-8"))
+    Ok(Split { sql: statement(&bytes), data: None })
 }
 
 /// Reads until there are more bytes than this; true at the end of the stream.
@@ -80,6 +77,16 @@ mod tests {
             all
         });
         (split.sql, data)
+    }
+
+    #[test]
+    fn bytes_of_literals() {
+        for (bytes, sql) in [
+            (&b"SELECT '\xff\xfe\xe2\x82\xac'"[..], "SELECT '\\xFF\\xFE€'"),
+            (b"SELECT '\\\xff', '\\\\\xff'", "SELECT '\\\\\\xFF', '\\\\\\xFF'"),
+        ] {
+            assert_eq!(parts(bytes), (sql.to_owned(), None));
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ const LAST: AggregateRecord = AggregateRecord {
     summary: "An array of the last `max_size` values. Later values take the places of earlier ones.",
     syntax: "groupArrayLast(max_size)(x)",
     examples: &[Example { sql: "SELECT groupArrayLast(2)(number) FROM numbers(5)", result: "[4,3]" }],
+    own_states: true,
     ..ARRAY
 };
 
@@ -47,6 +48,7 @@ const SORTED: AggregateRecord = AggregateRecord {
         result: "[1,2,3]",
     }],
     row_order: RowOrder::Free,
+    own_states: true,
     ..ARRAY
 };
 
@@ -60,6 +62,7 @@ const SAMPLE: AggregateRecord = AggregateRecord {
         result: "[8,12,2]",
     }],
     row_order: RowOrder::OneWorker,
+    own_states: true,
     ..ARRAY
 };
 

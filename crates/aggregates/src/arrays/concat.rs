@@ -22,6 +22,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "0, 1, 2\t0-1-2",
     }],
     row_order: RowOrder::Merged,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

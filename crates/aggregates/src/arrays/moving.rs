@@ -24,6 +24,7 @@ const SUM: AggregateRecord = AggregateRecord {
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
     row_order: RowOrder::Merged,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -35,6 +36,7 @@ const AVG: AggregateRecord = AggregateRecord {
         sql: "SELECT groupArrayMovingAvg(2)(number) FROM numbers(5)",
         result: "[0,0.5,1.5,2.5,3.5]",
     }],
+    own_states: true,
     ..SUM
 };
 

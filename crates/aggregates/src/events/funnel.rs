@@ -19,6 +19,7 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "2",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

@@ -22,6 +22,7 @@ const MATCH: AggregateRecord = AggregateRecord {
         result: "1",
     }],
     nulls: AggregateNulls::SkipPlainResult,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -33,6 +34,7 @@ const COUNT: AggregateRecord = AggregateRecord {
         sql: "SELECT sequenceCount('(?1)(?2)')(number, number % 3 = 0, number % 3 = 1) FROM numbers(9)",
         result: "3",
     }],
+    own_states: true,
     ..MATCH
 };
 
@@ -45,6 +47,7 @@ const EVENTS: AggregateRecord = AggregateRecord {
         sql: "SELECT sequenceMatchEvents('(?1).*(?2)')(number, number = 3, number = 7) FROM numbers(9)",
         result: "[3,7]",
     }],
+    own_states: true,
     ..MATCH
 };
 

@@ -23,6 +23,7 @@ const ONE: AggregateRecord = AggregateRecord {
         sql: "SELECT quantileDeterministic(0.5)(number, number) FROM numbers(8000)",
         result: "3999.5",
     }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -35,6 +36,7 @@ const MANY: AggregateRecord = AggregateRecord {
         sql: "SELECT quantilesDeterministic(0.5, 1)(number, number) FROM numbers(8000)",
         result: "[3999.5,7999]",
     }],
+    own_states: true,
     ..ONE
 };
 

@@ -21,6 +21,7 @@ const ONE: AggregateRecord = AggregateRecord {
         sql: "SELECT round(quantileDD(0.01, 0.5)(number)) FROM numbers(101)",
         result: "50",
     }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -33,6 +34,7 @@ const MANY: AggregateRecord = AggregateRecord {
         sql: "SELECT arrayMap(x -> round(x), quantilesDD(0.01, 0.5, 0.9)(number)) FROM numbers(101)",
         result: "[50,89]",
     }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

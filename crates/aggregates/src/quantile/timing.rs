@@ -40,6 +40,7 @@ macro_rules! records {
                         " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
                     result: "5",
                 }],
+                own_states: true,
                 ..AggregateRecord::DEFAULT
             };
             const $many: AggregateRecord = AggregateRecord {
@@ -52,6 +53,7 @@ macro_rules! records {
                         " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
                     result: "[5,30000]",
                 }],
+                own_states: true,
                 ..AggregateRecord::DEFAULT
             };
         )*

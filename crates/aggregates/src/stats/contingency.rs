@@ -38,6 +38,7 @@ macro_rules! records {
                     (2, 2), (3, 1), (3, 3))"),
                 result: $result,
             }],
+            own_states: true,
             ..AggregateRecord::DEFAULT
         };)*
         impl Categories {

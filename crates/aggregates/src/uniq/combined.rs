@@ -19,6 +19,7 @@ const COMBINED: AggregateRecord = AggregateRecord {
               values exact.",
     syntax: "uniqCombined([k])(x[, ...])",
     examples: &[Example { sql: "SELECT uniqCombined(number % 3) FROM numbers(10)", result: "3" }],
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

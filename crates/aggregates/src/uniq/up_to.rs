@@ -19,6 +19,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     zero_when_only_null: true,
+    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 

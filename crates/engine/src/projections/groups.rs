@@ -14,6 +14,7 @@ use chalet_plan::{
 use chalet_storage::Table;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{MergeTree, PartSet};
+use chalet_syntax::ast::ExprKind;
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -72,6 +73,29 @@ impl<'a> GroupBy<'a> {
             && self.filters.is_empty()
             && self.scan.filter.is_none()
             && self.node.calls.iter().all(is_known)
+    }
+
+    /// Is it answered from the partitions alone: counted under conditions over columns whose values make partitions?
+    pub fn is_of_partitions(&self) -> bool {
+        let Some(keys) = self.scan.table.keys().filter(|keys| !keys.partition.is_empty()) else {
+            return false;
+        };
+        let Ok(partition) = chalet_syntax::parse_expression(&keys.partition) else { return false };
+        let parts = match &partition.kind {
+            ExprKind::Call(call) if call.name == "tuple" => &call.args[..],
+            _ => std::slice::from_ref(&partition),
+        };
+        let is_part = |name: &str| {
+            parts.iter().any(
+                |part| matches!(&part.kind, ExprKind::Identifier(id) if id.len() == 1 && id[0].name == name),
+            )
+        };
+        let read: Vec<_> = self.conditions().map(Expr::columns).collect();
+        let mut scanned =
+            self.scan.columns.iter().filter(|(_, f)| read.iter().any(|ids| ids.contains(&f.id)));
+        self.keys.is_empty()
+            && self.node.calls.iter().all(is_known)
+            && scanned.all(|(_, field)| is_part(&field.name))
     }
 
     /// Do its conditions read nothing but keys, so that whole granules meet them and the rest is little?

@@ -8,6 +8,7 @@ use crate::system::{self, names, names::is_system};
 use crate::system::{ColumnsOfKeys, listed};
 use crate::tables;
 use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_storage::DefaultKind;
 use chalet_storage::catalog::quoted;
 use chalet_syntax::ast::{self, ObjectKind, ShowFilter, ShowKind};
 use chalet_syntax::print::write_string;
@@ -399,9 +400,13 @@ fn columns(
         if !passes(&column.name, show, ctx)? {
             continue;
         }
-        let default = column.default.as_ref().map_or(Value::Null, |(_, text)| Value::from(&**text));
-        let null = if column.ty.is_nullable() { "YES" } else { "NO" };
-        let ty = column.ty.to_string();
+        let default = match &column.default {
+            Some((kind, text)) if *kind != DefaultKind::Ephemeral => Value::from(&**text),
+            _ => Value::Null,
+        };
+        let is_nullable = column.ty.is_nullable() && column.simple_aggregate.is_none();
+        let null = if is_nullable { "YES" } else { "NO" };
+        let ty = column.declared_type();
         let key = match (keys.primary.contains(&*column.name), keys.sorting.contains(&*column.name)) {
             (true, _) => "PRI SOR",
             (false, true) => "SOR",

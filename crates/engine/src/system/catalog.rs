@@ -186,8 +186,13 @@ impl Definition {
                 // The version of a VersionedCollapsingMergeTree is a key too, but is not written as one.
                 let sorting =
                     sorting.filter(|written| written.len() == keys.map_or(0, |keys| keys.sorting.len()));
-                definition.sorting_key = sorting
-                    .map(|written| listed(&written.into_iter().map(|(expr, _)| expr).collect::<Vec<_>>()));
+                // The parentheses of `(k DESC)` are the list's.
+                let key = |(expr, descending): (&Expr, bool)| match descending {
+                    true => print::bare_expr(expr),
+                    false => expr.to_string(),
+                };
+                definition.sorting_key =
+                    sorting.map(|written| written.into_iter().map(key).collect::<Vec<_>>().join(", "));
                 definition.primary_key =
                     storage.primary_key.as_ref().map(elements).or_else(|| definition.sorting_key.clone());
             }

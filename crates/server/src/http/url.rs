@@ -1,7 +1,13 @@
 //! Parameters of a URL, or of a form, in percent encoding.
 
+use chalet_client::query::statement;
+
 /// A text without its escapes. What is no UTF-8 then is replaced; a `%` that begins no escape stays.
 pub fn decoded(text: &str) -> String {
+    String::from_utf8_lossy(&bytes_of(text)).into_owned()
+}
+
+fn bytes_of(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -17,14 +23,20 @@ pub fn decoded(text: &str) -> String {
         }
         at += 1;
     }
-    String::from_utf8(out).unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned())
+    out
 }
 
 /// `name=value&name=value`, in order.
 pub fn pairs(text: &str) -> Vec<(String, String)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
+    pairs
+        .map(|(name, value)| match name {
+            // Its literals may have any bytes.
+            "query" => (name.into(), statement(&bytes_of(value))),
+            _ => (decoded(name), decoded(value)),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -36,6 +48,7 @@ mod tests {
         assert_eq!(decoded("SELECT+1%2B1%20%e2%82%ac%"), "SELECT 1+1 € %".replace("€ ", "€"));
         assert_eq!(decoded("%zz%f"), "%zz%f");
         assert_eq!(decoded("%ff"), "\u{fffd}");
+        assert_eq!(pairs("query=SELECT+'%ff'"), [("query".to_owned(), "SELECT '\\xFF'".to_owned())]);
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(pairs("a=1&&b&c=%3D=x"), [pair("a", "1"), pair("b", ""), pair("c", "==x")]);
     }

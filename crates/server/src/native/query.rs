@@ -7,15 +7,17 @@ use crate::quotas::Charge;
 use crate::shared::{Shared, check_settings};
 use crate::statement::{cannot_read, split};
 use crate::users::User;
-use chalet_base::{Result, ensure, err};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_client::Method;
 use chalet_client::packet::{Packet, Profile, Progress, Rows};
-use chalet_client::query::Query;
+use chalet_client::query::{COMPLETE, Query};
 use chalet_client::revision;
 use chalet_client::settings::{IMPORTANT, Setting};
 use chalet_columns::Block;
 use chalet_engine::settings::find;
-use chalet_engine::{GivenRows, InsertData, RunOptions, Session, StreamConsumer, StreamPart, Summary};
+use chalet_engine::{
+    GivenRows, InsertData, Part, RunOptions, Session, Stage, StreamConsumer, StreamPart, Summary,
+};
 use chalet_formats::Schema;
 use chalet_types::DataType;
 use std::io::{Cursor, Read};
@@ -47,6 +49,7 @@ fn charged(
     charge: &Charge,
 ) -> Result<()> {
     let running = shared.queries.begin(Some(query.id))?;
+    let query_stage = query.stage;
     let settings = settings(query.settings, user)?;
     let told = Arc::new(Mutex::new(Told::default()));
     let statement = split(Box::new(Cursor::new(query.text.into_bytes())))?;
@@ -84,7 +87,11 @@ fn charged(
     let counted = Arc::new(Mutex::new(Profile::default()));
     // A client that reads nothing keeps neither the server from its end nor KILL from the query.
     wire.lock().channel.set_watch(Some(running.watch()));
-    let summary = session.serve(&statement.sql, options, data, consumer(wire, &counted, charge));
+    let sql = match stage(query_stage)? {
+        None => statement.sql,
+        Some(stage) => session.part_of(&statement.sql, Part { stage, shard: wire.lock().shard })?,
+    };
+    let summary = session.serve(&sql, options, data, consumer(wire, &counted, charge));
     wire.lock().channel.set_watch(None);
     let summary = summary?;
     drop(tables);
@@ -93,6 +100,16 @@ fn charged(
     }
     let profile = *counted.lock().unwrap_or_else(PoisonError::into_inner);
     finish(wire, &summary, profile)
+}
+
+/// How far another server wants a query to be run; `None` to its end.
+fn stage(number: u64) -> Result<Option<Stage>> {
+    Ok(match number {
+        COMPLETE => None,
+        1 => Some(Stage::MergeableState),
+        3 | 4 => Some(Stage::AfterAggregation),
+        other => bail!(NOT_IMPLEMENTED, "Queries up to the stage {other} are not supported"),
+    })
 }
 
 fn finish(wire: &SharedWire, summary: &Summary, profile: Profile) -> Result<()> {

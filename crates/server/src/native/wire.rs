@@ -20,6 +20,8 @@ pub struct Wire {
     pub is_cancelled: bool,
     /// The conversation cannot go on: the client is gone, or what it said is not understood.
     pub is_broken: bool,
+    /// Which of how many shards this is of a query over several, as it was said last.
+    pub shard: (u64, u64),
     /// A packet went out in part: what would follow is not understood.
     is_mute: bool,
 }
@@ -33,6 +35,7 @@ impl Wire {
             client,
             is_cancelled: false,
             is_broken: false,
+            shard: (0, 0),
             is_mute: false,
         }
     }
@@ -61,9 +64,18 @@ impl Wire {
 
     fn data_packet(&mut self) -> Result<(String, Rows)> {
         let mut packet = self.channel.var_uint()?;
-        // Values of subqueries that a server has computed: the text of its query has them too.
+        // Values of subqueries that a server has computed: the text of its query has them too. What it does not have is which shard this is.
         while packet == client::SCALAR {
-            self.dialect.read_named_rows(&mut self.channel, &mut self.unpacked)?;
+            let (name, rows) = self.dialect.read_named_rows(&mut self.channel, &mut self.unpacked)?;
+            let value = || match rows.block.n_rows() {
+                1 => rows.block.columns().first().and_then(|column| column.value(0).as_u64()),
+                _ => None,
+            };
+            match &*name {
+                "_shard_num" => self.shard.0 = value().unwrap_or_default(),
+                "_shard_count" => self.shard.1 = value().unwrap_or_default(),
+                _ => {}
+            }
             packet = self.channel.var_uint()?;
         }
         match packet {

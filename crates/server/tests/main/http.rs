@@ -80,6 +80,17 @@ fn totals_extremes_and_statistics() {
 }
 
 #[test]
+fn bytes_in_literals() {
+    let database = Database::default();
+    let server = served_to(&database, vec![User::default_user(FileAccess::Nothing)]);
+    let mut client = Client::of(&server);
+    let answer = client.request("POST / HTTP/1.1", b"SELECT hex('\xff\xfe'), length('\xe2\x82\xac\xff')");
+    assert_eq!((answer.status, answer.text()), (200, "FFFE\t4\n"));
+    let answer = client.post("/?query=SELECT+hex('%ff%27%27')", "");
+    assert_eq!((answer.status, answer.text()), (200, "FF27\n"));
+}
+
+#[test]
 fn data_of_inserts() {
     let database = Database::default();
     let server = served_to(&database, vec![User::default_user(FileAccess::Nothing)]);

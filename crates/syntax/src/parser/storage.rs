@@ -332,8 +332,10 @@ impl Parser<'_> {
                 if goes_on { Err(Fail::Syntax) } else { Ok(list) }
             })?;
             if let Some(mut list) = list {
-                if let ([one], false) = (&mut list[..], is_tuple) {
-                    one.expr.span.parenthesised = !one.descending;
+                if let [one] = &mut list[..]
+                    && (!is_tuple || one.descending)
+                {
+                    one.expr.span.parenthesised = true;
                 }
                 return Ok(list);
             }

@@ -300,6 +300,11 @@ impl Printer {
         };
         match key {
             [] => self.word("tuple()"),
+            [one] if one.descending && one.expr.span.parenthesised => {
+                self.word("tuple(");
+                self.word(&super::bare_expr(&one.expr));
+                self.word(" DESC)");
+            }
             [one] if plain(&one.expr) || one.expr.span.parenthesised => item(self, one),
             _ => {
                 self.word("(");

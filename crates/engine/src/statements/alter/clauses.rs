@@ -69,6 +69,7 @@ pub(super) fn ttl(name: &ast::ObjectName, rules: Option<&[ast::TtlItem]>, ctx: &
         let text = rules.map(shown);
         definition.keys.ttl = text.clone().unwrap_or_default().into();
         create::ttl::check(&definition.keys, &table.schema(), ctx)?;
+        create::ttl::check_columns(&definition.keys, &table.schema(), ctx)?;
         create::ttl::check_places(&definition.keys)?;
         Ok(text)
     })

@@ -114,13 +114,14 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
     };
     let schema = draft.altered_by(commands)?;
     skip_index::check(&schema, ctx)?;
-    create::projection::check(&schema, ctx)?;
     if commands.iter().any(|command| matches!(command, AlterCommand::AddProjection { .. })) {
         super::projection_modes::check_merging(table, &kept.entry, ctx)?;
     }
+    create::projection::check(&schema, ctx)?;
     bind_stored(draft.keys.iter().map(String::as_str), &schema, ctx)?;
     let altered = altered(table, &draft, &schema)?;
     create::ttl::check(&altered.definition().keys, &schema, ctx)?;
+    create::ttl::check_columns(&altered.definition().keys, &schema, ctx)?;
     let engine = match draft.ttl == *table.definition().keys.ttl {
         true => kept.engine()?.to_string(),
         false => with_clause(kept.engine()?, "TTL", Some(&draft.ttl)),

@@ -30,6 +30,7 @@ mod projection_modes;
 mod projections;
 mod settings;
 mod sorting_key;
+mod table_query;
 mod target;
 mod ttl;
 
@@ -189,11 +190,7 @@ fn one(name: &ast::ObjectName, command: &AlterCommand, ctx: &QueryContext) -> Re
             partitions::fetch(name, *part, partition, ctx)
         }
         AlterCommand::ForgetPartition(partition) => partitions::forget(name, partition, ctx),
-        AlterCommand::ModifyQuery(_) => bail!(
-            NOT_IMPLEMENTED,
-            "Alter of type 'MODIFY_QUERY' is not supported by storage {}",
-            existing(name, ctx)?.0.engine()
-        ),
+        AlterCommand::ModifyQuery(query) => table_query::refuse(name, query, ctx),
         AlterCommand::ModifyRefresh(_) => match existing(name, ctx)?.0 {
             table if table.as_any().is::<MergeTree>() => {
                 bail!(NOT_IMPLEMENTED, "ALTER MODIFY REFRESH is not supported by MergeTree engines family")

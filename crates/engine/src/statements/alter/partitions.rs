@@ -13,6 +13,7 @@ use crate::tables::existing;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
 use chalet_columns::Column;
+use chalet_formats::input::Cast;
 use chalet_storage::Table;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::{Part, PartInfo};
@@ -87,13 +88,8 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
                 }
             })?;
             let of_key = cast.value(0);
-            let is_exact = match given_as.bare().is_number() {
-                true if ty.bare().is_number() => of_key.compare(&value).is_eq(),
-                true if ty == DataType::Date => value.as_u64().is_some_and(|days| days <= u16::MAX.into()),
-                _ => true,
-            };
             ensure!(
-                is_exact,
+                is_exact((&value, &given_as), (&of_key, &ty), &caster(ctx))?,
                 ARGUMENT_OUT_OF_BOUND,
                 "Cannot convert value '{expr}': it cannot be represented as {ty}"
             );
@@ -101,6 +97,34 @@ pub(crate) fn wanted(table: &MergeTree, written: &ast::Partition, ctx: &QueryCon
             let partition = Partition::of(&of_key, &ty, &shown(vector, row, &ty));
             Wanted::Partition(table.known_partition(partition)?.id.to_string())
         }
+    })
+}
+
+/// Is the value of the key the one that was written? Integers that are too wide wrap around, and so does text of them.
+fn is_exact(
+    (given, given_as): (&Value, &DataType),
+    (of_key, ty): (&Value, &DataType),
+    cast: &Cast,
+) -> Result<bool> {
+    if let (Value::Tuple(given), DataType::Tuple(given_as)) = (given, given_as)
+        && let (Value::Tuple(of_key), DataType::Tuple(types)) = (of_key, ty)
+    {
+        for (i, (given, given_as)) in given.iter().zip(given_as.iter()).enumerate() {
+            if !is_exact((given, &given_as.ty), (&of_key[i], &types[i].ty), cast)? {
+                return Ok(false);
+            }
+        }
+        return Ok(true);
+    }
+    let key = ty.bare();
+    if given_as.bare().is_string() && key.is_integer() {
+        let wide = cast(&Column::of_value(given, given_as, 1)?, given_as, &DataType::Int256)?;
+        return Ok(of_key.compare(&wide.value(0)).is_eq());
+    }
+    Ok(match given_as.bare().is_number() {
+        true if key.is_number() => of_key.compare(given).is_eq(),
+        true if *key == DataType::Date => given.as_u64().is_some_and(|days| days <= u16::MAX.into()),
+        _ => true,
     })
 }
 

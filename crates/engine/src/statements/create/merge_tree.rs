@@ -72,18 +72,22 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         bail!(BAD_ARGUMENTS, "Cannot create table because index {} uses a reserved index name", index.name);
     }
     schema.indexes = implicit_indexes::added(&schema.indexes, &schema.columns, implicit);
-    check_keys(&keys, &settings, &schema, new.ctx)?;
-    if let Some(sample_by) = &written.sample_by {
-        sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
-    }
+    // Of several mistakes the kernel tells the one that it comes to first: expressions, indexes, statistics, keys, columns of keys.
+    let sampling = (!keys.sampling.is_empty()).then_some(&*keys.sampling);
+    bind_stored(keys.all().map(|(text, _)| text).chain(sampling), &schema, new.ctx)?;
     ttl::check(&keys, &schema, new.ctx)?;
     skip_index::check(&schema, new.ctx)?;
-    let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
     for column in &definition.columns {
         if let Some(declared) = schema.columns.iter().find(|known| *known.name == column.name.name) {
             check_statistics(column, &declared.ty, new.ctx)?;
         }
     }
+    check_keys(&keys, &settings, &schema, new.ctx)?;
+    if let Some(sample_by) = &written.sample_by {
+        sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
+    }
+    ttl::check_columns(&keys, &schema, new.ctx)?;
+    let merging = row_merging::checked(new.engine.name, row_merging::arguments(written), &schema)?;
     ensure!(
         schema.projections.is_empty() || merging.is_none() || settings.merges_projections,
         SUPPORT_IS_DISABLED,
@@ -221,7 +225,6 @@ pub(crate) fn sorting_keys(items: &[ast::OrderItem]) -> Vec<SortingKey> {
     written_keys(items).into_iter().map(key).collect()
 }
 
-/// Fails for what is no key.
 /// Fails where the keys are none for a table with these settings.
 pub(crate) fn check_keys(
     keys: &TableKeys,
@@ -341,6 +344,7 @@ fn shown(
     }
     let sorting = match (&written.order_by, primary) {
         (None, Some(primary)) => primary.shown(),
+        (Some(items), _) if is_descending_list(items) => format!("tuple({} DESC)", bare_expr(&items[0].expr)),
         (Some(items), _) => {
             let key = |item: &ast::OrderItem| SortingKey {
                 expr: item.expr.to_string().into(),
@@ -362,6 +366,11 @@ fn shown(
         out += &settings.shown();
     }
     out
+}
+
+/// `(k DESC)`, which is shown apart from the same key without parentheses.
+fn is_descending_list(items: &[ast::OrderItem]) -> bool {
+    matches!(items, [one] if one.descending && one.expr.span.parenthesised)
 }
 
 pub(crate) fn sorting_key(keys: &[SortingKey]) -> String {

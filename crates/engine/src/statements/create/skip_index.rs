@@ -53,7 +53,7 @@ fn type_of(kind: &Expr) -> Option<(&str, &[Expr])> {
 }
 
 /// Fails where the expressions of the indexes are none of a table with these columns.
-pub(super) fn check_expressions(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+pub(crate) fn check_expressions(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
     schema.indexes.iter().try_for_each(|index| types_of(index, schema, ctx).map(drop))
 }
 

@@ -16,16 +16,6 @@ const ONLY: &[u8] = b"default";
 
 /// Fails where a table with these columns and keys cannot have its TTL, or a column its own.
 pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    let of_columns = schema.columns.iter().filter_map(|column| Some((column, column.ttl.as_ref()?)));
-    let mut of_columns = of_columns.peekable();
-    if of_columns.peek().is_some() {
-        let in_keys = reads(keys.all().map(|(text, _)| text), schema, ctx)?;
-        for (column, expr) in of_columns {
-            let name = &column.name;
-            ensure!(!in_keys.contains(name), ILLEGAL_COLUMN, "Trying to set TTL for key column {name}");
-            check_expression(expr, schema, ctx)?;
-        }
-    }
     let rules = ttl::parsed(&keys.ttl)?;
     let mut deletes_all = 0;
     for rule in &rules {
@@ -46,6 +36,24 @@ pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) 
         BAD_TTL_EXPRESSION,
         "More than one DELETE TTL expression without WHERE expression is not allowed"
     );
+    schema
+        .columns
+        .iter()
+        .filter_map(|column| column.ttl.as_ref())
+        .try_for_each(|expr| check_expression(expr, schema, ctx))
+}
+
+/// Fails where a column of a key has a TTL.
+pub(crate) fn check_columns(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
+    let mut with_ttl = schema.columns.iter().filter(|column| column.ttl.is_some()).peekable();
+    if with_ttl.peek().is_none() {
+        return Ok(());
+    }
+    let in_keys = reads(keys.all().map(|(text, _)| text), schema, ctx)?;
+    for column in with_ttl {
+        let name = &column.name;
+        ensure!(!in_keys.contains(name), ILLEGAL_COLUMN, "Trying to set TTL for key column {name}");
+    }
     Ok(())
 }
 
