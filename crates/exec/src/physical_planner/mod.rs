@@ -411,6 +411,7 @@ impl PhysicalPlanner<'_> {
             n_group: None,
             top_k_threshold,
             unread,
+            needs_keys: false,
             rows_in: rows_in.clone(),
         };
         let input = self.input(&node.input, false)?.map(|stream| stream.into_sink(sink));
@@ -461,6 +462,7 @@ impl PhysicalPlanner<'_> {
             n_group: None,
             top_k_threshold: None,
             unread: Vec::new(),
+            needs_keys: false,
             rows_in: Arc::default(),
         };
         let layout = layout(&node.input.fields());

@@ -1,5 +1,6 @@
 //! `Pattern`: what LIKE and `match` ask, reduced to substring search where that gives the same answer.
 
+use super::any_case::AnyCasePieces;
 use super::regexp::compile;
 use super::shared_regex::SharedRegex;
 use super::sweep;
@@ -27,6 +28,8 @@ pub enum Pattern {
     },
     /// Text of ASCII without regard to case.
     AnyCase(AnyCase),
+    /// The same in pieces, as [`Pieces`](Self::Pieces).
+    AnyCasePieces(AnyCasePieces),
     Regex(SharedRegex),
 }
 
@@ -92,6 +95,7 @@ impl Pattern {
                 let regex = regex.of_thread();
                 strings.iter().map(|text| regex.is_match(text)).collect()
             }
+            Pattern::AnyCasePieces(pieces) => pieces.matches_all(strings.iter()),
             _ => self.each(strings),
         }
     }
@@ -120,6 +124,7 @@ impl Pattern {
                 true
             }
             Pattern::AnyCase(needle) => needle.matches(text),
+            Pattern::AnyCasePieces(pieces) => pieces.matches(text),
             Pattern::Regex(regex) => regex.is_match(text),
         }
     }
