@@ -499,11 +499,14 @@ impl Distribution {
         numbers.clone().for_each(|number| {
             buffer.entries_of(number, first + number, &self.packing, |e| unordered.push(e));
         });
-        let rests = numbers.clone().filter(|_| self.is_wide).flat_map(|number| {
-            let (_, block, keys) = buffer.block(number);
-            (0..block.n_rows()).map(|row| keys.rest(row, &self.packing))
-        });
-        let unordered_rests: Vec<Rest> = rests.collect();
+        let mut unordered_rests: Vec<Rest> = Vec::new();
+        if self.is_wide {
+            unordered_rests.reserve_exact(buffer.n_rows());
+            for number in numbers.clone() {
+                let (_, block, keys) = buffer.block(number);
+                unordered_rests.extend((0..block.n_rows()).map(|row| keys.rest(row, &self.packing)));
+            }
+        }
         let n_buckets = self.splitters.n_buckets();
         if n_buckets == 1 {
             let starts = vec![0, unordered.len()];

@@ -352,12 +352,17 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
     }
 }
 
-/// A pattern of literals and of numbers of two and four digits: a text of one length, in which digits are put for each timestamp.
+/// Letters of a short name.
+const SHORT_NAME: usize = 3;
+
+/// A pattern of literals, of short names and of numbers of two and four digits: a text of one length, in which digits are put for each timestamp.
 pub struct Template {
     text: Vec<u8>,
     /// Where the numbers of the day stand, and those of the time of day.
     of_day: Vec<(Field, usize, usize)>,
     of_time: Vec<(Field, usize, usize)>,
+    /// Where the beginnings of names of the month and of the day of the week stand.
+    names: Vec<(Field, usize)>,
     /// The day and the time of day that stand in the text: timestamps come day by day more often than not, and those of dates have
     /// no time of day at all.
     day: Option<i32>,
@@ -368,7 +373,8 @@ impl Template {
     /// None of a pattern with anything else, or with nothing but literals.
     pub fn of(pattern: &[Piece]) -> Option<Template> {
         let (of_day, of_time) = (Vec::new(), Vec::new());
-        let mut template = Template { text: Vec::new(), of_day, of_time, day: None, time: None };
+        let mut template =
+            Template { text: Vec::new(), of_day, of_time, names: Vec::new(), day: None, time: None };
         for piece in pattern {
             match piece {
                 Piece::Literal(text) => template.text.extend_from_slice(text),
@@ -389,10 +395,15 @@ impl Template {
                     fields.push((*field, template.text.len(), *width));
                     template.text.resize(template.text.len() + width, b'0');
                 }
+                Piece::Field(field @ (Field::MonthShort | Field::WeekdayShort), _) => {
+                    template.names.push((*field, template.text.len()));
+                    template.text.resize(template.text.len() + SHORT_NAME, b' ');
+                }
                 Piece::Field(..) => return None,
             }
         }
-        let has_fields = !template.of_day.is_empty() || !template.of_time.is_empty();
+        let has_fields =
+            !template.of_day.is_empty() || !template.of_time.is_empty() || !template.names.is_empty();
         has_fields.then_some(template)
     }
 
@@ -408,6 +419,13 @@ impl Template {
                 Field::Month => date.month.into(),
                 _ => date.day.into(),
             });
+            for &(field, at) in &self.names {
+                let name = match field {
+                    Field::MonthShort => MONTHS[usize::from(date.month) - 1],
+                    _ => WEEKDAYS[usize::from(day_of_week(day)) - 1],
+                };
+                self.text[at..at + SHORT_NAME].copy_from_slice(&name.as_bytes()[..SHORT_NAME]);
+            }
             self.day = is_written.then_some(day);
             if !is_written {
                 return None;

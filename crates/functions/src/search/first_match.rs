@@ -49,12 +49,7 @@ impl<'a> FirstMatch<'a> {
                     self.n_known += 1;
                     return None;
                 }
-                Outcome::Unknown => {
-                    self.n_unknown += 1;
-                    if self.n_unknown > TRIED && self.n_unknown > self.n_known {
-                        self.path = None;
-                    }
-                }
+                Outcome::Unknown => self.count_unknown(),
             }
         }
         // Where a match begins and ends is found faster than its groups.
@@ -62,6 +57,28 @@ impl<'a> FirstMatch<'a> {
             return self.regex.find_at(text, place).map(|found| found.range());
         }
         self.regex.captures_read_at(&mut self.locations, text, place).map(|found| found.range())
+    }
+
+    /// Is there a match?
+    #[inline]
+    pub fn is_match(&mut self, text: &[u8]) -> bool {
+        if let Some(path) = self.path.filter(|_| text.len() <= SHORT) {
+            match path.find(text, 0, &mut self.ranges) {
+                Outcome::Unknown => self.count_unknown(),
+                known => {
+                    self.n_known += 1;
+                    return known == Outcome::Match;
+                }
+            }
+        }
+        self.regex.is_match(text)
+    }
+
+    fn count_unknown(&mut self) {
+        self.n_unknown += 1;
+        if self.n_unknown > TRIED && self.n_unknown > self.n_known {
+            self.path = None;
+        }
     }
 
     /// A group of the last match, of which groups were asked for.

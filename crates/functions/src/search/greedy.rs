@@ -10,6 +10,8 @@ pub struct GreedyPath {
     n_groups: usize,
     /// What matches that are not anchored begin with.
     begins: Begins,
+    /// Matches begin with the text.
+    is_anchored: bool,
 }
 
 /// The first bytes of matches.
@@ -40,6 +42,8 @@ enum Step {
         set: Set,
         min: usize,
         max: Option<usize>,
+        /// What follows cannot begin with one of the characters: fewer of them than there are lead to no match.
+        is_all_or_none: bool,
     },
     /// If it is there.
     OptionalLiteral(Literal),
@@ -77,19 +81,33 @@ impl GreedyPath {
         let HirKind::Look(Look::Start) = first.kind() else { return None };
         let mut steps = Vec::new();
         rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
+        settle(&mut steps);
         let n_groups = hir.properties().explicit_captures_len() + 1;
         matches!(steps.last(), Some(Step::End)).then_some(GreedyPath {
             steps,
             n_groups,
             begins: Begins::Anywhere,
+            is_anchored: true,
         })
     }
 
-    /// Of a pattern that is not anchored: for [`find`](Self::find). Matches begin with a character of ASCII.
+    /// Of a pattern that is not anchored, or to its beginning alone: for [`find`](Self::find). Matches of the former begin with a
+    /// character of ASCII.
     pub fn anywhere(pattern: &str) -> Option<GreedyPath> {
         let hir = ParserBuilder::new().utf8(false).dot_matches_new_line(true).build().parse(pattern).ok()?;
         let mut steps = Vec::new();
+        if let HirKind::Concat(parts) = hir.kind()
+            && let [first, rest @ ..] = &parts[..]
+            && let HirKind::Look(Look::Start) = first.kind()
+        {
+            rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
+            settle(&mut steps);
+            let (n_groups, begins) = (hir.properties().explicit_captures_len() + 1, Begins::Anywhere);
+            let has_end = steps.iter().any(|step| matches!(step, Step::End));
+            return (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: true });
+        }
         add(&hir, true, &mut steps)?;
+        settle(&mut steps);
         let begins = match steps.iter().find(|step| !matches!(step, Step::Open(_)))? {
             Step::Literal(literal) => Begins::Byte(*literal.bytes.first().filter(|byte| byte.is_ascii())?),
             Step::Run { set, min: 1.., .. } if set.is_ascii => Begins::OneOf(set.has.clone()),
@@ -97,14 +115,19 @@ impl GreedyPath {
         };
         let has_end = steps.iter().any(|step| matches!(step, Step::End));
         let n_groups = hir.properties().explicit_captures_len() + 1;
-        (!has_end).then_some(GreedyPath { steps, n_groups, begins })
+        (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: false })
     }
 
     /// Looks for the first match from a place on. When there is one, the groups are filled in, the whole of it as group 0.
     pub fn find(&self, text: &[u8], from: usize, groups: &mut Vec<Range<usize>>) -> Outcome {
         groups.clear();
         groups.resize(self.n_groups, 0..0);
+        if self.is_anchored {
+            return if from == 0 { self.run_from_start(text, groups) } else { Outcome::NoMatch };
+        }
         let mut next = from;
+        // Many starts in one run would look at its characters again and again.
+        let mut left = 4 * (text.len() - from) + 64;
         while let Some(place) = self.begins.next(text, next) {
             next = place + 1;
             let start = State { place, chose: false, unsure: false };
@@ -113,11 +136,23 @@ impl GreedyPath {
                 groups[0] = place..state.place;
                 return Outcome::Match;
             }
-            if state.chose || state.unsure {
+            left = left.saturating_sub(state.place - place);
+            if state.chose || state.unsure || left == 0 {
                 return Outcome::Unknown;
             }
         }
         Outcome::NoMatch
+    }
+
+    /// As [`run`](Self::run) of a pattern that leaves open what follows.
+    fn run_from_start(&self, text: &[u8], groups: &mut [Range<usize>]) -> Outcome {
+        let start = State { place: 0, chose: false, unsure: false };
+        let (state, matches) = start.follow(&self.steps, text, groups);
+        if matches && !state.unsure {
+            groups[0] = 0..state.place;
+            return Outcome::Match;
+        }
+        if state.chose || state.unsure { Outcome::Unknown } else { Outcome::NoMatch }
     }
 
     /// Fills in the groups when it matches; all that are part of the pattern are then set.
@@ -139,7 +174,9 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
     match hir.kind() {
         HirKind::Empty => {}
         HirKind::Literal(literal) => steps.push(Step::Literal(Literal::new(&literal.0))),
-        HirKind::Class(class) => steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1) }),
+        HirKind::Class(class) => {
+            steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1), is_all_or_none: false })
+        }
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, top, steps))?,
         HirKind::Look(Look::End) if top => steps.push(Step::End),
         HirKind::Capture(capture) if top => {
@@ -156,7 +193,8 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
                 _ => None,
             };
             if let Some(set) = set {
-                steps.push(Step::Run { set, min: repetition.min as usize, max });
+                let min = repetition.min as usize;
+                steps.push(Step::Run { set, min, max, is_all_or_none: false });
             } else if repetition.min == 0 && max == Some(1) {
                 let mut inner = Vec::new();
                 add(&repetition.sub, false, &mut inner)?;
@@ -172,6 +210,25 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+/// Finds the runs behind which something follows that none of their characters can begin.
+fn settle(steps: &mut [Step]) {
+    for at in 0..steps.len() {
+        let (before, behind) = steps.split_at_mut(at + 1);
+        let Some(Step::Run { set, is_all_or_none, .. }) = before.last_mut() else { continue };
+        let next = behind.iter().find(|step| !matches!(step, Step::Open(_) | Step::Close(_)));
+        *is_all_or_none = match next {
+            Some(Step::Literal(literal)) => {
+                literal.bytes.first().is_some_and(|&byte| !set.has[usize::from(byte)])
+            }
+            Some(Step::Run { set: other, min: 1.., .. }) => {
+                set.has.iter().zip(&*other.has).all(|(&has, &other_has)| !(has && other_has))
+            }
+            Some(Step::End) => true,
+            _ => false,
+        };
+    }
 }
 
 /// Some bytes, and up to eight of them as a word: short literals are many.
@@ -316,14 +373,14 @@ impl State {
                     self.place += if is_there { literal.bytes.len() } else { 0 };
                     is_there
                 }
-                Step::Run { set, min, max } => {
+                Step::Run { set, min, max, is_all_or_none } => {
                     let most = max.unwrap_or(usize::MAX).min(rest.len());
                     let run = set.run(&rest[..most]);
                     // Only whole characters count, each as one.
                     self.unsure |= !set.is_ascii
                         && !is_ascii(&rest[..run])
                         && (max.is_some() || *min > 1 || !is_utf8(&rest[..run]));
-                    self.chose |= run > *min;
+                    self.chose |= run > *min && !is_all_or_none;
                     self.place += run;
                     run >= *min
                 }
@@ -407,6 +464,13 @@ mod tests {
             r"(\d{4})-(\d{2})-(\d{2})",
             r"(a)(b?)([ab]{2})",
             r"x([0-9])",
+            r"^o?n ",
+            r"^([^ ]+) ",
+            r"([a-c]+)(\d+)b",
+            r"([0-9]+)-0",
+            r"^[a-z]{1,2}1",
+            r"^x*([0-9])",
+            r"(a+)b(\d*)",
             r"([a-c])(\d+)",
             r"(\d+)",
             r"[ab]{2,}",
@@ -444,7 +508,7 @@ mod tests {
             }
         }
         assert!(matched > 20, "{matched}");
-        for other in [r"a*b", r"^ab", r"ab$", r"\p{Greek}b", r"(?:ab)?c", r"\bab"] {
+        for other in [r"a*b", r"ab$", r"^ab$", r"\p{Greek}b", r"(?:ab)?c", r"\bab"] {
             assert!(GreedyPath::anywhere(other).is_none(), "{other}");
         }
     }
