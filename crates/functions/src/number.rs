@@ -248,42 +248,6 @@ pub fn checked_product(a: I256, b: I256) -> Option<I256> {
     Some(if (x < 0) != (y < 0) { -product } else { product })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn products_are_those_of_the_library() {
-        let edges = [
-            0,
-            1,
-            2,
-            3,
-            u64::MAX as i128 - 1,
-            u64::MAX as i128,
-            u64::MAX as i128 + 1,
-            i128::MAX - 1,
-            i128::MAX,
-            i128::MIN,
-        ];
-        let mut numbers: Vec<I256> = edges.iter().flat_map(|&x| [I256::from(x), -I256::from(x)]).collect();
-        numbers.extend([
-            I256::MAX,
-            I256::MIN,
-            I256::MAX / 2,
-            I256::MIN / 2,
-            I256::MIN + 1,
-            I256::from(i128::MIN) - 1,
-        ]);
-        numbers.extend((0..77).map(chalet_types::decimal::pow10));
-        for &a in &numbers {
-            for &b in &numbers {
-                assert_eq!(checked_product(a, b), a.checked_mul(b), "{a} {b}");
-            }
-        }
-    }
-}
-
 /// Runs an expression with `$c` standing for the integer type of a representation, else the last arm.
 #[macro_export]
 macro_rules! with_integer {
@@ -341,4 +305,40 @@ macro_rules! with_integer {
             _ => $otherwise,
         }
     }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_the_library() {
+        let edges = [
+            0,
+            1,
+            2,
+            3,
+            u64::MAX as i128 - 1,
+            u64::MAX as i128,
+            u64::MAX as i128 + 1,
+            i128::MAX - 1,
+            i128::MAX,
+            i128::MIN,
+        ];
+        let mut numbers: Vec<I256> = edges.iter().flat_map(|&x| [I256::from(x), -I256::from(x)]).collect();
+        numbers.extend([
+            I256::MAX,
+            I256::MIN,
+            I256::MAX / 2,
+            I256::MIN / 2,
+            I256::MIN + 1,
+            I256::from(i128::MIN) - 1,
+        ]);
+        numbers.extend((0..77).map(chalet_types::decimal::pow10));
+        for &a in &numbers {
+            for &b in &numbers {
+                assert_eq!(checked_product(a, b), a.checked_mul(b), "{a} {b}");
+            }
+        }
+    }
 }
