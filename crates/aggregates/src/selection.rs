@@ -30,3 +30,21 @@ fn part(arg: &Vector, rows: &Range<usize>) -> Vector {
 pub fn gather(args: &[Vector], rows: &[u32]) -> Vec<Vector> {
     args.iter().map(|arg| arg.gather(rows)).collect()
 }
+
+/// Where ends of runs of rows lie among the rows of a mask, which begins with the row `from`.
+pub fn ends_among(mask: &RowMask, from: usize, ends: &[usize]) -> Vec<usize> {
+    let (kept, mut at) = (mask.rows(), 0);
+    let count_below = |&end: &usize| {
+        at += kept[at..].iter().take_while(|&&row| from + (row as usize) < end).count();
+        at
+    };
+    ends.iter().map(count_below).collect()
+}
+
+/// Where frames of rows lie among the rows of a mask of so many.
+pub fn frames_among(mask: &RowMask, n_rows: usize, frames: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut n_before = vec![0usize; n_rows + 1];
+    mask.rows().iter().for_each(|&row| n_before[row as usize + 1] = 1);
+    (0..n_rows).for_each(|row| n_before[row + 1] += n_before[row]);
+    frames.iter().map(|frame| n_before[frame.start]..n_before[frame.end]).collect()
+}

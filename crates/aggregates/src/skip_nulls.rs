@@ -1,7 +1,7 @@
 //! What stands around aggregates that do not see NULL: rows with a NULL in any argument are left out; a result that
 //! no row reached is NULL.
 
-use crate::selection::{select_valid, valid_rows};
+use crate::selection::{ends_among, frames_among, select_valid, valid_rows};
 use chalet_base::{Result, ensure};
 use chalet_columns::{NullBuffer, RowMask, Vector};
 use chalet_function_api::aggregate::{OfAllRows, Split};
@@ -203,13 +203,7 @@ impl States for SkippingStates {
             None => (self.inner.running(args, from, ends)?, ends.iter().map(|&end| end > from).collect()),
             Some(valid) => {
                 let valid = RowMask::new(&valid);
-                // Where the ends lie among the valid rows.
-                let (kept, mut at) = (valid.rows(), 0);
-                let count_below = |&end: &usize| {
-                    at += kept[at..].iter().take_while(|&&row| from + (row as usize) < end).count();
-                    at
-                };
-                let ends: Vec<usize> = ends.iter().map(count_below).collect();
+                let ends = ends_among(&valid, from, ends);
                 let results = self.inner.running(&select_valid(args, rows, &valid), 0, &ends)?;
                 (results, ends.iter().map(|&end| end > 0).collect())
             }
@@ -231,12 +225,7 @@ impl States for SkippingStates {
             ),
             Some(valid) => {
                 let valid = RowMask::new(&valid);
-                // Where the frames lie among the valid rows.
-                let mut n_before = vec![0usize; rows.len() + 1];
-                valid.rows().iter().for_each(|&row| n_before[row as usize + 1] = 1);
-                (0..rows.len()).for_each(|row| n_before[row + 1] += n_before[row]);
-                let frames: Vec<Range<usize>> =
-                    frames.iter().map(|frame| n_before[frame.start]..n_before[frame.end]).collect();
+                let frames = frames_among(&valid, rows.len(), frames);
                 (
                     self.inner.running_frames(&select_valid(args, rows, &valid), &frames)?,
                     frames.iter().map(|frame| !frame.is_empty()).collect(),

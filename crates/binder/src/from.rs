@@ -577,7 +577,7 @@ impl SelectBinder<'_> {
         self.tables.list.push(extra);
         self.tables.unnested.extend(unnested);
         let unaligned = self.query.env.settings().enable_unaligned_array_join;
-        Ok(Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left, unaligned }))
+        Ok(Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left, unaligned, unread: Vec::new() }))
     }
 
     /// `ARRAY JOIN n` where `n` is a Nested stored as columns `n.a`, `n.b`: all of them in step. The names of such groups too.

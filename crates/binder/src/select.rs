@@ -781,7 +781,8 @@ pub(crate) struct After {
 fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
     for join in joins {
         let columns = vec![(join.field, join.array)];
-        plan = Plan::ArrayJoin(ArrayJoin { input: Box::new(plan), columns, left: false, unaligned: false });
+        let (input, unread) = (Box::new(plan), Vec::new());
+        plan = Plan::ArrayJoin(ArrayJoin { input, columns, left: false, unaligned: false, unread });
     }
     plan
 }

@@ -12,6 +12,7 @@
 //! - [`row_mask`]: `RowMask`, the rows that a filter keeps
 //! - [`take`]: gather, slice, concatenate, repeat
 //! - [`compare`]: row comparison
+//! - [`in_order`]: whether rows are sorted as they are
 //! - [`keys`]: rows as byte strings, for sorting and for grouping
 //! - [`frame_of_reference`]: integers in few bytes, for temporary files
 //! - [`narrow`]: copies of integers in few bytes, for picking rows at random
@@ -30,6 +31,7 @@ pub mod column;
 pub mod compare;
 pub mod dictionary;
 pub mod frame_of_reference;
+pub mod in_order;
 pub mod interleave;
 pub mod json;
 pub mod keys;

@@ -1,6 +1,6 @@
 //! Byte strings as Arrow's 16-byte views: length, then the bytes themselves (up to 12) or a 4-byte prefix and a pointer.
 
-use crate::{Buf, bits};
+use crate::{Buf, Fixed, bits};
 use arrow_buffer::{Buffer, NullBuffer};
 use std::sync::Arc;
 
@@ -70,6 +70,27 @@ impl Strings {
         // A view of a length alone points to the start of the first buffer, or is as many zeros itself.
         let zeros = if longest > INLINE { vec![0u8; longest] } else { Vec::new() };
         Strings { views: Buf::from_vec(views), buffers: Arc::new([Buffer::from_vec(zeros)]) }
+    }
+
+    /// Values of one width as strings; the bytes of long ones are shared.
+    pub fn of_fixed(fixed: &Fixed) -> Self {
+        let (width, bytes) = (fixed.width, &fixed.bytes);
+        if width > INLINE && u32::try_from(bytes.len()).is_err() {
+            return fixed.iter().collect();
+        }
+        if width > INLINE {
+            let views =
+                fixed.iter().enumerate().map(|(row, value)| pointer_view(value, 0, (row * width) as u32));
+            return Strings { views: views.collect(), buffers: Arc::new([bytes.to_arrow()]) };
+        }
+        // Sixteen bytes are read at once while there are as many, and what is not of the value is cut off.
+        let mask = (1u128 << (8 * width)) - 1;
+        let view = |at: usize| match bytes[at..].first_chunk::<16>() {
+            Some(word) => width as u128 | (u128::from_le_bytes(*word) & mask) << 32,
+            None => inline_view(&bytes[at..at + width]),
+        };
+        let views: Vec<u128> = (0..fixed.len()).map(|row| view(row * width)).collect();
+        Strings { views: Buf::from_vec(views), buffers: Arc::new([]) }
     }
 
     /// The number of strings.
@@ -415,6 +436,23 @@ mod tests {
             view[0] = n as u8;
             view[4..4 + n].copy_from_slice(bytes);
             assert_eq!(inline_view(bytes), u128::from_le_bytes(view));
+        }
+    }
+
+    #[test]
+    fn values_of_every_width_are_strings() {
+        for width in 1..40 {
+            for n in 0..9 {
+                let bytes: Vec<u8> = (0..width * (n + 2)).map(|at| (at * 7) as u8).collect();
+                // Sliced, as those of a part of a block.
+                let bytes = Buf::from_vec(bytes).slice(width, width * n);
+                let fixed = Fixed { width, bytes };
+                let strings = Strings::of_fixed(&fixed);
+                assert!(strings.iter().eq(fixed.iter()), "{width} {n}");
+                let built: Strings = fixed.iter().collect();
+                let is_inline = |&&view: &&u128| view as u32 as usize <= INLINE;
+                assert!(strings.views().iter().filter(is_inline).eq(built.views().iter().filter(is_inline)));
+            }
         }
     }
 

@@ -372,6 +372,9 @@ fn nulls(column: &Column) -> BooleanBuffer {
         Column::Flat(vector) if vector.validity.is_none() && !matches!(vector.data, Data::Nothing(_)) => {
             BooleanBuffer::new_unset(vector.len())
         }
+        Column::Flat(Vector { validity: Some(validity), data }) if !matches!(data, Data::Nothing(_)) => {
+            !validity.inner()
+        }
         other => BooleanBuffer::collect_bool(other.len(), |row| {
             let (vector, row) = other.locate(row);
             vector.is_null(row) || matches!(vector.data, Data::Nothing(_))

@@ -1,7 +1,7 @@
 //! What functions of arrays and maps share: element types, elements by number, lists of interleaved columns.
 
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Buf, Column, Data, List, Native, Vector, each_native};
+use chalet_columns::{Buf, Column, Data, List, Native, NullBuffer, Vector, bits, each_native};
 use chalet_function_api::{Arg, Argument, Call};
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -92,6 +92,22 @@ fn numbers_or_default<T: Native>(values: &Buf<T>, elements: &[u32], default: &Ve
 /// The columns as one: the first of all in row 0, then the second of all in row 0, and so on. A column of one row
 /// stands for all rows.
 pub fn interleave(columns: &[Vector], n_rows: usize) -> Vector {
+    if let Some(first) = columns.first() {
+        let woven = each_native!(&first.data, values => Some(woven(values, columns, n_rows)), _ => None);
+        if let Some(data) = woven {
+            let has_nulls = columns.iter().any(|column| column.null_count() > 0);
+            let validity = has_nulls.then(|| {
+                let mut all = vec![1u8; columns.len() * n_rows];
+                for (at, column) in columns.iter().enumerate() {
+                    if let Some(validity) = &column.validity {
+                        weave(&bits::to_bytes(validity.inner()), at, columns.len(), &mut all);
+                    }
+                }
+                NullBuffer::new(bits::nonzero(&all))
+            });
+            return Vector::new(data, validity);
+        }
+    }
     let mut starts = Vec::with_capacity(columns.len());
     let mut next = 0u32;
     for column in columns {
@@ -104,6 +120,27 @@ pub fn interleave(columns: &[Vector], n_rows: usize) -> Vector {
         rows.extend(starts.iter().map(|(start, step)| start + row * step));
     }
     joined.gather(&rows)
+}
+
+/// [`interleave`] of numbers: each goes to its place.
+fn woven<T: Native>(_: &Buf<T>, columns: &[Vector], n_rows: usize) -> Data {
+    let mut all = vec![T::default(); columns.len() * n_rows];
+    for (at, column) in columns.iter().enumerate() {
+        if let Some(values) = T::unwrap(&column.data) {
+            weave(values, at, columns.len(), &mut all);
+        }
+    }
+    T::wrap(all.into())
+}
+
+/// Puts values, or one for all, at every so-many-th place.
+fn weave<T: Copy>(values: &[T], first: usize, step: usize, into: &mut [T]) {
+    let n_rows = into.len() / step;
+    let places = into.iter_mut().skip(first).step_by(step);
+    match values {
+        [one] if n_rows != 1 => places.for_each(|place| *place = *one),
+        _ => places.zip(values).for_each(|(place, value)| *place = *value),
+    }
 }
 
 /// Offsets of lists that all have one length.

@@ -140,7 +140,7 @@ pub trait Integer: Number + Ord + Eq {
 }
 
 macro_rules! integers {
-    ($($ty:ty, $signed:literal, $zero:expr, $one:expr;)*) => {$(
+    ($($ty:ty, $signed:literal, $zero:expr, $one:expr, $checked_mul:expr;)*) => {$(
         impl Integer for $ty {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -181,7 +181,7 @@ macro_rules! integers {
             }
             #[inline(always)]
             fn checked_mul(self, other: Self) -> Option<Self> {
-                self.checked_mul(other)
+                $checked_mul(self, other)
             }
             #[inline(always)]
             fn bit_and(self, other: Self) -> Self {
@@ -224,10 +224,28 @@ macro_rules! integers {
 }
 
 integers! {
-    u8, false, 0, 1; u16, false, 0, 1; u32, false, 0, 1; u64, false, 0, 1; u128, false, 0, 1;
-    U256, false, U256::ZERO, U256::ONE;
-    i8, true, 0, 1; i16, true, 0, 1; i32, true, 0, 1; i64, true, 0, 1; i128, true, 0, 1;
-    I256, true, I256::ZERO, I256::ONE;
+    u8, false, 0, 1, u8::checked_mul; u16, false, 0, 1, u16::checked_mul; u32, false, 0, 1, u32::checked_mul;
+    u64, false, 0, 1, u64::checked_mul; u128, false, 0, 1, u128::checked_mul;
+    U256, false, U256::ZERO, U256::ONE, U256::checked_mul;
+    i8, true, 0, 1, i8::checked_mul; i16, true, 0, 1, i16::checked_mul; i32, true, 0, 1, i32::checked_mul;
+    i64, true, 0, 1, i64::checked_mul; i128, true, 0, 1, i128::checked_mul;
+    I256, true, I256::ZERO, I256::ONE, checked_product;
+}
+
+/// The product of two integers, if it has room. That of two that 128 bits hold always has: no division has to tell.
+#[inline]
+pub fn checked_product(a: I256, b: I256) -> Option<I256> {
+    let narrow = |x: I256| {
+        let (high, low) = x.into_words();
+        (high == low >> 127).then_some(low)
+    };
+    let (Some(x), Some(y)) = (narrow(a), narrow(b)) else { return a.checked_mul(b) };
+    let (x_size, y_size) = (x.unsigned_abs(), y.unsigned_abs());
+    let product = match (u64::try_from(x_size), u64::try_from(y_size)) {
+        (Ok(x), Ok(y)) => I256::from(u128::from(x) * u128::from(y)),
+        _ => return Some(a.wrapping_mul(b)),
+    };
+    Some(if (x < 0) != (y < 0) { -product } else { product })
 }
 
 /// Runs an expression with `$c` standing for the integer type of a representation, else the last arm.
@@ -287,4 +305,40 @@ macro_rules! with_integer {
             _ => $otherwise,
         }
     }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_are_those_of_the_library() {
+        let edges = [
+            0,
+            1,
+            2,
+            3,
+            u64::MAX as i128 - 1,
+            u64::MAX as i128,
+            u64::MAX as i128 + 1,
+            i128::MAX - 1,
+            i128::MAX,
+            i128::MIN,
+        ];
+        let mut numbers: Vec<I256> = edges.iter().flat_map(|&x| [I256::from(x), -I256::from(x)]).collect();
+        numbers.extend([
+            I256::MAX,
+            I256::MIN,
+            I256::MAX / 2,
+            I256::MIN / 2,
+            I256::MIN + 1,
+            I256::from(i128::MIN) - 1,
+        ]);
+        numbers.extend((0..77).map(chalet_types::decimal::pow10));
+        for &a in &numbers {
+            for &b in &numbers {
+                assert_eq!(checked_product(a, b), a.checked_mul(b), "{a} {b}");
+            }
+        }
+    }
 }

@@ -118,15 +118,25 @@ fn strings(branches: &[Branch], choice: &[u8]) -> Result<Strings> {
         sources.push((&strings.views()[..], (buffers.len() as u128) << 64));
         buffers.extend(strings.buffers().iter().cloned());
     }
-    let views: Vec<u128> = choice
-        .iter()
-        .enumerate()
-        .map(|(row, &pick)| {
-            let (views, shift) = sources[pick as usize];
-            let view = views[branches[pick as usize].row(row)];
-            if view as u32 as usize <= INLINE { view } else { view + shift }
-        })
-        .collect();
+    let moved = |view: u128, shift: u128| if view as u32 as usize <= INLINE { view } else { view + shift };
+    let views: Vec<u128> = match (&sources[..], branches) {
+        // Both are read, so that the loop has no branch: mostly which is picked cannot be guessed.
+        ([(x, _), (y, shift)], [a, b]) => {
+            let (at_x, at_y) = (usize::from(!a.constant), usize::from(!b.constant));
+            let pick = |(row, &pick): (usize, &u8)| {
+                let (x, y) = (x[row * at_x], moved(y[row * at_y], *shift));
+                if pick == 0 { x } else { y }
+            };
+            choice.iter().enumerate().map(pick).collect()
+        }
+        _ => {
+            let pick = |(row, &pick): (usize, &u8)| {
+                let (views, shift) = sources[pick as usize];
+                moved(views[branches[pick as usize].row(row)], shift)
+            };
+            choice.iter().enumerate().map(pick).collect()
+        }
+    };
     // SAFETY: each view comes from a column whose buffers now begin at the number added to the view's own.
     Ok(unsafe { Strings::from_views(views.into(), buffers.into()) })
 }

@@ -49,6 +49,7 @@ impl<'a> StringArg<'a> {
     pub fn strings(&self, n_rows: usize) -> Cow<'a, Strings> {
         match self.values {
             Bytes::Str(strings) if self.step == 1 => Cow::Borrowed(strings),
+            Bytes::Fixed(fixed) if self.step == 1 => Cow::Owned(Strings::of_fixed(fixed)),
             _ => Cow::Owned((0..n_rows).map(|row| self.get(row)).collect()),
         }
     }

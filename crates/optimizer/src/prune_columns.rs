@@ -99,7 +99,10 @@ fn prune(plan: Plan, needed: &Needed) -> Plan {
         Plan::ArrayJoin(node) => {
             let plan = Plan::ArrayJoin(node);
             let below = with_own(&plan, needed);
-            let pruned = prune_inputs(plan, &below);
+            let mut pruned = prune_inputs(plan, &below);
+            if let Plan::ArrayJoin(node) = &mut pruned {
+                node.unread = unread(&node.input, needed);
+            }
             let kept = pruned.fields().into_iter().filter(|f| needed.contains(&f.id)).collect();
             restore(pruned, kept)
         }

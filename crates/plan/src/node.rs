@@ -418,6 +418,8 @@ pub struct ArrayJoin {
     pub left: bool,
     /// Arrays of different lengths: fill with defaults instead of failing.
     pub unaligned: bool,
+    /// Those of the input's columns that nobody above reads: they are put out, but what they hold is not made.
+    pub unread: Vec<ColumnId>,
 }
 
 /// Functions over windows that share partition and order. Puts out the input's columns and the calls'.

@@ -235,11 +235,10 @@ impl LocalTime {
         if timestamp >= span.from && timestamp < span.until { span } else { self.find(timestamp) }
     }
 
-    #[cold]
     fn find(&self, timestamp: i64) -> Span {
         let spans = self.zone.offset_spans();
-        let next = spans.partition_point(|span| span.0 <= timestamp);
-        let (from, offset) = spans[next.saturating_sub(1)];
+        let next = self.zone.span_number(timestamp) + 1;
+        let (from, offset) = spans[next - 1];
         let until = spans.get(next).map_or(i64::MAX, |span| span.0);
         let span = Span { from: if next <= 1 { i64::MIN } else { from }, until, offset: i64::from(offset) };
         self.span.set(span);

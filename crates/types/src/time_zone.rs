@@ -15,11 +15,13 @@ struct Zone {
     rules: jiff::tz::TimeZone,
     /// From when on which offset holds, made on first use.
     spans: OnceLock<Vec<(i64, i32)>>,
+    /// Of each stretch of the timestamps that a DateTime has, the number of the span of its first one, made on first use.
+    of_stretches: OnceLock<Vec<u16>>,
 }
 
 impl Zone {
     fn new(name: &str, rules: jiff::tz::TimeZone) -> Zone {
-        Zone { name: name.into(), rules, spans: OnceLock::new() }
+        Zone { name: name.into(), rules, spans: OnceLock::new(), of_stretches: OnceLock::new() }
     }
 }
 
@@ -110,6 +112,33 @@ impl TimeZone {
     }
 }
 
+/// Seconds of a stretch as a power of two, about twelve days: seldom are there two changes in one.
+const STRETCH: u32 = 20;
+
+impl TimeZone {
+    /// The number of the span of [`offset_spans`](Self::offset_spans) that a timestamp is in. Those of moments of a column may be far
+    /// apart, so that no step of a search could be guessed: one look at a table tells nearly all.
+    #[inline]
+    pub fn span_number(&self, timestamp: i64) -> usize {
+        let spans = self.offset_spans();
+        let Ok(of_table) = u32::try_from(timestamp) else {
+            return spans.partition_point(|span| span.0 <= timestamp).saturating_sub(1);
+        };
+        let stretches = self.0.of_stretches.get_or_init(|| {
+            let first = |stretch: u32| {
+                let start = i64::from(stretch) << STRETCH;
+                spans.partition_point(|span| span.0 <= start).saturating_sub(1) as u16
+            };
+            (0..=u32::MAX >> STRETCH).map(first).collect()
+        });
+        let mut number = usize::from(stretches[(of_table >> STRETCH) as usize]);
+        while spans.get(number + 1).is_some_and(|next| next.0 <= timestamp) {
+            number += 1;
+        }
+        number
+    }
+}
+
 /// The offset of a zone named `Fixed/UTC+hh:mm:ss`, as Arrow data with a bare offset gets it.
 fn fixed_offset(name: &str) -> Option<jiff::tz::Offset> {
     let offset = name.strip_prefix("Fixed/UTC")?;
@@ -141,5 +170,31 @@ impl std::hash::Hash for TimeZone {
 impl fmt::Debug for TimeZone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_those_of_a_search() {
+        for name in [
+            "Europe/Berlin",
+            "America/New_York",
+            "Africa/Casablanca",
+            "Antarctica/Troll",
+            "Asia/Kolkata",
+            "UTC",
+        ] {
+            let zone = TimeZone::named(name).unwrap();
+            let spans = zone.offset_spans();
+            let changes = spans[1..].iter().flat_map(|span| [span.0 - 1, span.0, span.0 + 1]);
+            let steps = (-40..6000).map(|n| n * 1_000_003);
+            for timestamp in changes.chain(steps).chain([i64::MIN, i64::MAX, 0, -1, (1 << 32) - 1, 1 << 32]) {
+                let expected = spans.partition_point(|span| span.0 <= timestamp).saturating_sub(1);
+                assert_eq!(zone.span_number(timestamp), expected, "{name} {timestamp}");
+            }
+        }
     }
 }

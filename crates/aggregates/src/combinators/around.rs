@@ -21,6 +21,29 @@ pub trait Change: Send + 'static {
     fn finish(inner: &mut dyn States, n: usize) -> Result<Vector> {
         inner.finish(n)
     }
+
+    /// As [`States::running`].
+    fn running(inner: &mut dyn States, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let starts = std::iter::once(&from).chain(ends);
+        let results: Result<Vec<Vector>> = starts
+            .zip(ends)
+            .map(|(&start, &end)| {
+                Self::add(inner, 0, args, start..end)?;
+                Self::finish(inner, 1)
+            })
+            .collect();
+        Ok(Vector::concat(&results?.iter().collect::<Vec<_>>()))
+    }
+
+    /// As [`States::running_frames`].
+    fn running_frames(
+        inner: &mut dyn States,
+        args: &[Vector],
+        frames: &[Range<usize>],
+    ) -> Result<Option<Vector>> {
+        let _ = (inner, args, frames);
+        Ok(None)
+    }
 }
 
 /// The states of a function with a change.
@@ -73,6 +96,14 @@ impl<C: Change> States for Around<C> {
 
     fn finish(&mut self, n: usize) -> Result<Vector> {
         C::finish(&mut *self.0, n)
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        C::running(&mut *self.0, args, from, ends)
+    }
+
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        C::running_frames(&mut *self.0, args, frames)
     }
 
     fn memory(&self) -> usize {

@@ -1,7 +1,7 @@
 //! `-If`: only rows whose last argument is true. A NULL condition is a false one.
 
 use super::around::{Around, Change};
-use crate::selection::select;
+use crate::selection::{ends_among, frames_among, select};
 use chalet_base::{Result, bail, err};
 use chalet_columns::{BooleanBuffer, RowMask, Vector, bits};
 use chalet_function_api::{Aggregate, Argument, States};
@@ -79,5 +79,30 @@ impl Change for Passing {
             return inner.add_groups(groups, args);
         }
         inner.add_groups(&passed.values(groups), &select(args, 0..groups.len(), &passed))
+    }
+
+    fn running(inner: &mut dyn States, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let rows = from..ends.last().copied().unwrap_or(from);
+        let (passed, args) = passing(args, rows.clone())?;
+        let passed = RowMask::new(&passed);
+        if passed.is_all() {
+            return inner.running(args, from, ends);
+        }
+        inner.running(&select(args, rows, &passed), 0, &ends_among(&passed, from, ends))
+    }
+
+    fn running_frames(
+        inner: &mut dyn States,
+        args: &[Vector],
+        frames: &[Range<usize>],
+    ) -> Result<Option<Vector>> {
+        let rows = 0..frames.iter().map(|frame| frame.end).max().unwrap_or(0);
+        let (passed, args) = passing(args, rows.clone())?;
+        let passed = RowMask::new(&passed);
+        if passed.is_all() {
+            return inner.running_frames(args, frames);
+        }
+        let frames = frames_among(&passed, rows.len(), frames);
+        inner.running_frames(&select(args, rows, &passed), &frames)
     }
 }

@@ -46,6 +46,22 @@ struct FilledStates {
     filled: Vec<bool>,
 }
 
+impl FilledStates {
+    /// Results, of which only those that are `filled` are of any rows.
+    fn with_fillers(&self, results: Vector, filled: &[bool]) -> Vector {
+        if filled.iter().all(|&filled| filled) {
+            return results;
+        }
+        if self.result.is_nullable() {
+            return results.with_nulls(Some(&NullBuffer::from(filled)));
+        }
+        let joined = Vector::concat(&[&results, &Vector::defaults(&self.result, 1)]);
+        let n = filled.len() as u32;
+        let rows = (0..n).zip(filled).map(|(row, &filled)| if filled { row } else { n });
+        joined.gather(&rows.collect::<Vec<u32>>())
+    }
+}
+
 impl States for FilledStates {
     fn grow(&mut self, n: usize) {
         self.inner.grow(n);
@@ -86,17 +102,21 @@ impl States for FilledStates {
     fn finish(&mut self, n: usize) -> Result<Vector> {
         self.grow(n);
         let result = self.inner.finish(n)?;
-        let filled = &self.filled[..n];
-        if filled.iter().all(|&f| f) {
-            return Ok(result);
-        }
-        if self.result.is_nullable() {
-            return Ok(result.with_nulls(Some(&NullBuffer::from(filled))));
-        }
-        let joined = Vector::concat(&[&result, &Vector::defaults(&self.result, 1)]);
-        let rows: Vec<u32> =
-            filled.iter().enumerate().map(|(row, &f)| if f { row as u32 } else { n as u32 }).collect();
-        Ok(joined.gather(&rows))
+        Ok(self.with_fillers(result, &self.filled[..n]))
+    }
+
+    fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
+        let results = self.inner.running(args, from, ends)?;
+        let before = self.filled[0];
+        let filled: Vec<bool> = ends.iter().map(|&end| before || end > from).collect();
+        self.filled[0] = filled.last().copied().unwrap_or(before);
+        Ok(self.with_fillers(results, &filled))
+    }
+
+    fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
+        let results = self.inner.running_frames(args, frames)?;
+        let filled: Vec<bool> = frames.iter().map(|frame| !frame.is_empty()).collect();
+        Ok(results.map(|results| self.with_fillers(results, &filled)))
     }
 
     fn memory(&self) -> usize {

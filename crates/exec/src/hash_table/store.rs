@@ -29,6 +29,25 @@ pub enum Store {
 }
 
 impl Store {
+    /// Appends the words that are valid, and NULL if another is and it is not there yet. Tells how many keys it has more.
+    pub fn append_beside_null(&mut self, words: &[u64], valid: &[u8]) -> usize {
+        let Store::Words { words: store, nulls } = self else { unreachable!("keys of another form") };
+        let before = store.len();
+        store.resize(before + words.len(), 0);
+        // Each word is written where the next belongs, and stays there if it counts: no branch has to be guessed.
+        let mut end = before;
+        for (&word, &valid) in words.iter().zip(valid) {
+            store[end] = word;
+            end += usize::from(valid != 0);
+        }
+        store.truncate(end);
+        if end < before + words.len() && nulls.is_empty() {
+            nulls.push(end as u32);
+            store.push(0);
+        }
+        store.len() - before
+    }
+
     /// No keys yet.
     pub fn new(layout: &KeyLayout) -> Store {
         Store::with_capacity(layout, 0)
@@ -234,5 +253,21 @@ fn adopt(to: &mut StringBuilder, strings: &Strings) {
 fn copy(to: &mut StringBuilder, from: &StringBuilder, rows: &[u32]) {
     for &row in rows {
         to.push_viewed(from.view(row as usize), from.get(row as usize));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_is_appended_once() {
+        let mut store = Store::Words { words: vec![5], nulls: Vec::new() };
+        assert_eq!(store.append_beside_null(&[1, 2, 3, 4], &[1, 0, 1, 0]), 3);
+        assert_eq!(store.append_beside_null(&[7, 8], &[0, 1]), 1);
+        assert_eq!(store.append_beside_null(&[9], &[1]), 1);
+        assert_eq!(store.append_beside_null(&[9], &[0]), 0);
+        let Store::Words { words, nulls } = store else { panic!() };
+        assert_eq!((words, nulls), (vec![5, 1, 3, 0, 8, 9], vec![3]));
     }
 }

@@ -376,10 +376,16 @@ impl GroupTable {
         self.of_all(columns, n_rows, |table, columns, n_rows| table.append(columns, n_rows).collect())
     }
 
-    /// As [`append_runs`](Self::append_runs), when nobody asks for the groups.
+    /// As [`append_runs`](Self::append_runs), when nobody asks for the groups: of a single column NULL comes once.
     pub fn append_distinct(&mut self, columns: &[Column], n_rows: usize) {
         self.with_heads(columns, n_rows, |table, columns, n_rows| {
-            table.append(columns, n_rows);
+            let layout = table.layout.clone();
+            let Some((valid, words)) = layout.valid(columns).zip(layout.words(columns, n_rows)) else {
+                table.append(columns, n_rows);
+                return;
+            };
+            table.looked_at += n_rows;
+            table.appended += table.store.append_beside_null(&words, &valid);
         });
     }
 

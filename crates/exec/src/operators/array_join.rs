@@ -18,6 +18,8 @@ pub struct ArrayJoin {
     pub left: bool,
     /// Shorter arrays are filled with defaults instead of refused.
     pub unaligned: bool,
+    /// Positions of columns that nobody reads of the rows of elements.
+    pub unread: Vec<usize>,
     pub control: Arc<QueryControl>,
 }
 
@@ -44,6 +46,7 @@ impl Operator for ArrayJoin {
             elements: self.elements.clone(),
             left: self.left,
             unaligned: self.unaligned,
+            unread: self.unread.clone(),
             control: self.control.clone(),
         }))
     }
@@ -54,6 +57,7 @@ struct Worker {
     elements: Vec<DataType>,
     left: bool,
     unaligned: bool,
+    unread: Vec<usize>,
     control: Arc<QueryControl>,
 }
 
@@ -131,8 +135,13 @@ impl Worker {
         if n_rows == 0 {
             return Ok(None);
         }
-        let mut columns: Vec<Column> =
-            block.columns().iter().map(|column| column.slice(at.row, n).replicate(offsets)).collect();
+        let of_rows = block.columns().iter().enumerate().map(|(position, column)| {
+            if self.unread.contains(&position) {
+                return Column::constant(column.slice(at.row, 1).into_flat(), n_rows);
+            }
+            column.slice(at.row, n).replicate(offsets)
+        });
+        let mut columns: Vec<Column> = of_rows.collect();
         for (array, ty) in arrays.iter().zip(&self.elements) {
             let array = array.slice(at.row, n).into_flat();
             columns.push(Column::Flat(elements(&array, ty, offsets, at.done)?));

@@ -34,7 +34,7 @@ const BYTES_A_WIDE_ROW: usize = 2 * size_of::<Rest>();
 const LEAST_CLUSTERED_BUCKETS: usize = 16;
 
 /// Smaller blocks are put together, in order or not.
-const LEAST_ORDERED_ROWS: usize = 1 << 12;
+pub(super) const LEAST_ORDERED_ROWS: usize = 1 << 12;
 
 /// Blocks with fewer rows for each bucket are not clustered: these would share their cache lines with others.
 const LEAST_CLUSTER: usize = 8;
@@ -60,8 +60,12 @@ pub(super) struct Buckets {
 impl Buckets {
     /// Distributes rows, of which a range of the order will be gathered without the columns at `unread`.
     pub fn new(rows: HeldRows, range: &Range<usize>, unread: &[usize], ctx: &ExecContext) -> Result<Buckets> {
-        let HeldRows { buffer, mut memory } = rows;
+        let HeldRows { buffer, mut memory, is_in_order } = rows;
         let packing = buffer.packing();
+        if is_in_order {
+            events::count(Event::SortsOfOrderedRows);
+            return Ok(Buckets::in_order(buffer, packing, memory, unread, ctx));
+        }
         if switches::is_on(Switch::OrderedInputs)
             && buffer.n_rows() >= buffer.n_blocks().max(1) * LEAST_ORDERED_ROWS
             && buffer.is_in_order(&packing)
@@ -163,6 +167,11 @@ impl Buckets {
 
     pub fn n_buckets(&self) -> usize {
         self.starts.len() - 1
+    }
+
+    /// Some rows of a bucket as they came, where that is in order.
+    pub fn slice(&self, bucket: usize, rows: Range<usize>) -> Option<Block> {
+        self.is_in_order.then(|| self.buffer.block(bucket as u32).1.slice(rows.start, rows.len()))
     }
 
     /// The key of a row.
@@ -490,11 +499,14 @@ impl Distribution {
         numbers.clone().for_each(|number| {
             buffer.entries_of(number, first + number, &self.packing, |e| unordered.push(e));
         });
-        let rests = numbers.clone().filter(|_| self.is_wide).flat_map(|number| {
-            let (_, block, keys) = buffer.block(number);
-            (0..block.n_rows()).map(|row| keys.rest(row, &self.packing))
-        });
-        let unordered_rests: Vec<Rest> = rests.collect();
+        let mut unordered_rests: Vec<Rest> = Vec::new();
+        if self.is_wide {
+            unordered_rests.reserve_exact(buffer.n_rows());
+            for number in numbers.clone() {
+                let (_, block, keys) = buffer.block(number);
+                unordered_rests.extend((0..block.n_rows()).map(|row| keys.rest(row, &self.packing)));
+            }
+        }
         let n_buckets = self.splitters.n_buckets();
         if n_buckets == 1 {
             let starts = vec![0, unordered.len()];

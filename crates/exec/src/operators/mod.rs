@@ -23,6 +23,7 @@ pub mod set_op;
 pub mod shared_rows;
 pub mod sort;
 pub mod sort_buffer;
+mod sort_unkeyed;
 pub(crate) mod sorted_scan;
 pub mod stream;
 pub mod top_k_threshold;

@@ -5,6 +5,7 @@
 use super::bucket_sort::{self, Buckets};
 use super::key_prefix::{Entry, place};
 use super::sort_buffer::SortBuffer;
+use super::sort_unkeyed::{Unkeyed, borrowed, joined};
 use super::sorted_scan;
 use super::top_k_threshold::TopKThreshold;
 use crate::ExecContext;
@@ -15,7 +16,9 @@ use crate::spill::merge_scan::MergeScan;
 use crate::spill::runs::{RunKeys, RunSizes, RunWriter, merged, numbers_column};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::events::{self, Event};
+use chalet_base::switches::{self, Switch};
 use chalet_base::{Result, ensure, err};
+use chalet_columns::in_order::elements;
 use chalet_columns::keys::{Order, RowKeys, has_nine_bytes, whole_sort_keys};
 use chalet_columns::{Block, Column, StringBuilder, Vector, bits};
 use chalet_memory::Reservation;
@@ -65,6 +68,8 @@ pub struct Sort {
     pub top_k_threshold: Option<Arc<TopKThreshold>>,
     /// Positions of columns that nobody reads of the rows in order.
     pub unread: Vec<usize>,
+    /// Somebody reads the keys of the rows in order.
+    pub needs_keys: bool,
     /// Counts the rows.
     pub rows_in: Arc<AtomicU64>,
 }
@@ -75,7 +80,10 @@ impl Sink for Sort {
     }
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
+        let may_go_unkeyed =
+            !self.needs_keys && self.limit.is_none() && switches::is_on(Switch::OrderedInputs);
         Ok(Box::new(Worker {
+            unkeyed: may_go_unkeyed.then(Vec::new),
             keys: self.keys.clone(),
             orders: self.orders.clone(),
             rows_in: self.rows_in.clone(),
@@ -122,6 +130,8 @@ pub(super) struct HeldRows {
     pub buffer: SortBuffer,
     /// The memory of the rows and their keys, and of entries for them.
     pub memory: Vec<Reservation>,
+    /// The rows are in order as they are, and have no keys.
+    pub is_in_order: bool,
 }
 
 impl HeldRows {
@@ -138,6 +148,13 @@ pub(super) fn held(
     ctx: &ExecContext,
 ) -> Result<Held> {
     let mut workers = concrete::<Worker>(workers);
+    if workers.iter().all(|worker| worker.unkeyed.is_some()) {
+        let blocks = workers.iter_mut().flat_map(|worker| worker.unkeyed.take().unwrap_or_default());
+        let (buffer, is_in_order) = joined(blocks.collect(), bucket_sort::LEAST_ORDERED_ROWS, ctx)?;
+        let memory = workers.into_iter().map(|worker| worker.memory).collect();
+        return Ok(Held::InMemory(Box::new(HeldRows { buffer, memory, is_in_order })));
+    }
+    workers.iter_mut().try_for_each(Worker::make_keys)?;
     if workers.iter().any(|worker| worker.runs.is_some()) {
         let sizes = RunSizes::new(&Threshold::new(ctx.settings.external_sort, ctx));
         let mut runs = Vec::new();
@@ -165,6 +182,8 @@ struct Worker {
     limit: Option<usize>,
     max_rows: u64,
     rows: SortBuffer,
+    /// Rows without keys, while all are in order.
+    unkeyed: Option<Vec<Unkeyed>>,
     /// Are the keys of rows the beginnings of those of the same rows on disk, where both are made of columns?
     are_as_on_disk: bool,
     /// With a limit: the last row that still counts.
@@ -189,6 +208,8 @@ struct LastRow {
 /// Rows are pruned when there are this many times more than the limit, and more than a few.
 const PRUNE_FACTOR: usize = 4;
 const PRUNE_LEAST: usize = 1024;
+/// Bytes of a key of a number, about.
+const WORD: usize = 8;
 
 impl SinkWorker for Worker {
     fn push(&mut self, position: Position, mut block: Block) -> Result<Flow> {
@@ -222,24 +243,57 @@ fn most_unpruned(limit: usize) -> usize {
 
 impl Worker {
     fn add(&mut self, position: Position, mut block: Block) -> Result<()> {
-        let mut columns = self.keys.evaluate(&block)?;
+        let mut keys = self.elements(self.keys.evaluate(&block)?);
         // Most rows are told by their first key alone; only those that are left get bytes to compare.
         if let Some(threshold) = &self.threshold {
             // With one key, equal rows come too late: the rows of a worker come in order.
-            let or_equal = columns.len() > 1;
-            keep_before(&threshold.first, self.orders[0], or_equal, &mut block, &mut columns);
+            let or_equal = keys.len() > 1;
+            keep_before(&threshold.first, or_equal, &mut block, &mut keys);
             if block.is_empty() {
                 return Ok(());
             }
         }
         if let Some(limit) = self.limit
-            && let Some(first) = sampled_threshold(&columns[0], self.orders[0], limit)
+            && let Some(first) = sampled_threshold(&keys[0].0, keys[0].1, limit)
         {
             events::count(Event::SampledTopKThresholds);
-            keep_before(&first, self.orders[0], true, &mut block, &mut columns);
+            keep_before(&first, true, &mut block, &mut keys);
         }
-        let ordered: Vec<(&Column, Order)> = columns.iter().zip(self.orders.iter().copied()).collect();
-        self.are_as_on_disk = !matches!(ordered[..], [(column, order)] if has_nine_bytes(column, order));
+        if let Some(unkeyed) = &mut self.unkeyed
+            && !block.is_empty()
+        {
+            if let Some(added) = Unkeyed::new(position, &block, &keys, unkeyed.last()) {
+                unkeyed.push(added);
+                let width = keys.len() * (WORD + 1) + bucket_sort::BYTES_A_ROW;
+                let held = self.memory.bytes() + block.memory() + block.n_rows() * width;
+                return self.make_room(held);
+            }
+            self.make_keys()?;
+        }
+        self.add_keyed(position, block, &keys)
+    }
+
+    /// The columns that keys are made of, with their orders.
+    fn elements(&self, columns: Vec<Column>) -> Vec<(Column, Order)> {
+        let columns = columns.into_iter().zip(self.orders.iter().copied());
+        columns.flat_map(|(column, order)| elements(column, order)).collect()
+    }
+
+    /// Makes the keys of the rows that have none.
+    fn make_keys(&mut self) -> Result<()> {
+        let unkeyed = self.unkeyed.take().unwrap_or_default();
+        if !unkeyed.is_empty() {
+            self.memory.resize(0)?;
+        }
+        unkeyed
+            .into_iter()
+            .try_for_each(|Unkeyed { position, block, keys, .. }| self.add_keyed(position, block, &keys))
+    }
+
+    fn add_keyed(&mut self, position: Position, mut block: Block, keys: &[(Column, Order)]) -> Result<()> {
+        let ordered = borrowed(keys);
+        self.are_as_on_disk = ordered.len() == self.orders.len()
+            && !matches!(ordered[..], [(column, order)] if has_nine_bytes(column, order));
         let mut keys = whole_sort_keys(&ordered, block.n_rows());
         if let Some(LastRow { key, .. }) = &self.threshold {
             let kept: Vec<u32> =
@@ -255,8 +309,20 @@ impl Worker {
         let n_rows = block.n_rows();
         let held = self.memory.bytes() + block.memory() + keys.memory() + n_rows * bucket_sort::BYTES_A_ROW;
         self.rows.push(position, block, keys);
+        self.make_room(held)
+    }
+
+    /// The number of rows that are held.
+    fn n_held(&self) -> usize {
+        let unkeyed: usize = self.unkeyed.iter().flatten().map(|added| added.block.n_rows()).sum();
+        self.rows.n_rows() + unkeyed
+    }
+
+    /// Takes so many bytes into account; drops rows that do not count, and writes rows to disk where memory is short.
+    fn make_room(&mut self, held: usize) -> Result<()> {
         let refused = self.memory.resize(held).is_err();
-        let n_rows = self.n_spilled + self.rows.n_rows();
+        let n_held = self.n_held();
+        let n_rows = self.n_spilled + n_held;
         ensure!(
             self.max_rows == 0 || n_rows as u64 <= self.max_rows,
             TOO_MANY_ROWS_OR_BYTES,
@@ -264,13 +330,14 @@ impl Worker {
             self.max_rows
         );
         if let Some(limit) = self.limit
-            && self.rows.n_rows() > most_unpruned(limit)
+            && n_held > most_unpruned(limit)
         {
             self.prune(limit)?;
         }
         // Neither writing nor sorting in memory goes without entries, and there may be more of them than there is of narrow rows.
-        let entries = self.rows.n_rows() * bucket_sort::BYTES_A_ROW;
+        let entries = self.n_held() * bucket_sort::BYTES_A_ROW;
         if refused || self.spill_threshold.will_be_passed(&self.memory, entries) {
+            self.make_keys()?;
             self.spill()?;
         }
         Ok(())
@@ -350,12 +417,13 @@ impl Worker {
         if let Some(&last) = entries.last() {
             let (block, row) = place(last);
             let row = self.rows.block(block).1.gather(&[row]);
-            let first = self.keys.evaluate(&row)?.swap_remove(0).into_flat().compact();
+            let columns = self.keys.evaluate(&row)?;
             if let Some(threshold) = &self.top_k_threshold
                 && entries.len() == limit
             {
-                threshold.tighten(&first);
+                threshold.tighten(&columns[0].clone().into_flat().compact());
             }
+            let first = self.elements(columns).swap_remove(0).0.into_flat().compact();
             self.threshold = Some(LastRow { key: self.rows.key(last).to_vec(), first });
         }
         let mut rows = SortBuffer::default();
@@ -377,12 +445,12 @@ impl Worker {
 }
 
 /// Keeps the rows of a block, and of its keys, whose first key is before another one or equal to it.
-fn keep_before(first: &Vector, order: Order, or_equal: bool, block: &mut Block, keys: &mut [Column]) {
-    let Some(rows) = keys[0].rows_before(first, order, or_equal) else { return };
+fn keep_before(first: &Vector, or_equal: bool, block: &mut Block, keys: &mut [(Column, Order)]) {
+    let Some(rows) = keys[0].0.rows_before(first, keys[0].1, or_equal) else { return };
     if rows.count_set_bits() < block.n_rows() {
         let rows = bits::set_rows(&rows);
         *block = block.gather(&rows);
-        keys.iter_mut().for_each(|column| *column = column.gather(&rows));
+        keys.iter_mut().for_each(|(column, _)| *column = column.gather(&rows));
     }
 }
 

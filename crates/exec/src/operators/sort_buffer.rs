@@ -77,6 +77,12 @@ impl SortBuffer {
         self.blocks.push((position, block, Keys::new(keys)));
     }
 
+    /// Adds a block of which nobody asks for keys.
+    pub fn push_without_keys(&mut self, position: Position, block: Block) {
+        self.n_rows += block.n_rows();
+        self.blocks.push((position, block, Keys::default()));
+    }
+
     /// Takes all rows of another buffer over.
     pub fn append(&mut self, other: SortBuffer) {
         self.n_rows += other.n_rows;

@@ -39,7 +39,8 @@ struct Sorted {
 
 impl Scan for SortedScan {
     fn worker(&self) -> Result<Box<dyn ScanWorker>> {
-        Ok(Box::new(SortedWorker { sorted: self.0.clone(), entries: Vec::new(), at: 0, task: 0, number: 0 }))
+        let (sorted, entries) = (self.0.clone(), Vec::new());
+        Ok(Box::new(SortedWorker { sorted, entries, bucket: 0, rows: 0..0, task: 0, number: 0 }))
     }
 
     fn parallelism(&self) -> usize {
@@ -54,9 +55,11 @@ impl Scan for SortedScan {
 
 struct SortedWorker {
     sorted: Arc<Sorted>,
-    /// The rows of the bucket, of which those before `at` are out.
+    /// The rows of the bucket, unless they came in order.
     entries: Vec<Entry>,
-    at: usize,
+    bucket: usize,
+    /// Those of its rows that are not out.
+    rows: Range<usize>,
     task: usize,
     number: u32,
 }
@@ -64,18 +67,24 @@ struct SortedWorker {
 impl ScanWorker for SortedWorker {
     fn next(&mut self) -> Result<Option<Morsel>> {
         let Sorted { buckets, rows, first, n_tasks, max_block_size, tasks } = &*self.sorted;
-        while self.at == self.entries.len() {
+        while self.rows.is_empty() {
             let Some(task) = tasks.take(*n_tasks) else { return Ok(None) };
-            let start = buckets.starts()[first + task];
-            buckets.sort(first + task, &mut self.entries)?;
-            self.entries.truncate(rows.end.saturating_sub(start));
-            let at = rows.start.saturating_sub(start).min(self.entries.len());
-            (self.task, self.at, self.number) = (task, at, 0);
+            let bucket = first + task;
+            let (start, end) = (buckets.starts()[bucket], buckets.starts()[bucket + 1]);
+            if buckets.slice(bucket, 0..0).is_none() {
+                buckets.sort(bucket, &mut self.entries)?;
+            }
+            self.rows = rows.start.saturating_sub(start)..rows.end.min(end).saturating_sub(start);
+            (self.bucket, self.task, self.number) = (bucket, task, 0);
         }
-        let end = self.entries.len().min(self.at + max_block_size);
-        let block = buckets.gather(&self.entries[self.at..end]);
+        let end = self.rows.end.min(self.rows.start + max_block_size);
+        let some = self.rows.start..end;
+        let block = match buckets.slice(self.bucket, some.clone()) {
+            Some(block) => block,
+            None => buckets.gather(&self.entries[some]),
+        };
         let number = self.number;
-        (self.at, self.number) = (end, number + 1);
+        (self.rows.start, self.number) = (end, number + 1);
         Ok(Some(Morsel { block, task: self.task as u32, number }))
     }
 }

@@ -274,11 +274,13 @@ impl PhysicalPlanner<'_> {
                 let arrays =
                     self.program(&node.columns.iter().map(|c| &c.1).collect::<Vec<_>>(), &node.input)?;
                 let elements = node.columns.iter().map(|c| c.0.ty.clone()).collect();
+                let unread = unread(&node.input, &node.unread);
                 let operator = array_join::ArrayJoin {
                     arrays,
                     elements,
                     left: node.left,
                     unaligned: node.unaligned,
+                    unread,
                     control: self.ctx.control.clone(),
                 };
                 let mut input = self.plan(&node.input)?;
@@ -399,10 +401,7 @@ impl PhysicalPlanner<'_> {
         let limit = if node.with_ties { None } else { node.limit };
         let rows_in = Arc::new(AtomicU64::new(0));
         let top_k_threshold = limit.and_then(|_| self.top_k_threshold(node));
-        let fields = node.input.fields();
-        let unread: Vec<usize> =
-            (0..fields.len()).filter(|&at| node.unread.contains(&fields[at].id)).collect();
-        events::add(Event::UnreadColumnsLeftOut, unread.len() as u64);
+        let unread = unread(&node.input, &node.unread);
         let sink = sort::Sort {
             keys: sort::Keys::Program(keys),
             orders,
@@ -411,6 +410,7 @@ impl PhysicalPlanner<'_> {
             n_group: None,
             top_k_threshold,
             unread,
+            needs_keys: false,
             rows_in: rows_in.clone(),
         };
         let input = self.input(&node.input, false)?.map(|stream| stream.into_sink(sink));
@@ -461,6 +461,7 @@ impl PhysicalPlanner<'_> {
             n_group: None,
             top_k_threshold: None,
             unread: Vec::new(),
+            needs_keys: false,
             rows_in: Arc::default(),
         };
         let layout = layout(&node.input.fields());
@@ -723,4 +724,12 @@ impl PhysicalPlanner<'_> {
         }
         Ok(rows)
     }
+}
+
+/// The positions of those columns that nobody reads.
+fn unread(input: &Plan, unread: &[ColumnId]) -> Vec<usize> {
+    let fields = input.fields();
+    let unread: Vec<usize> = (0..fields.len()).filter(|&at| unread.contains(&fields[at].id)).collect();
+    events::add(Event::UnreadColumnsLeftOut, unread.len() as u64);
+    unread
 }

@@ -2,7 +2,7 @@
 
 use super::order::Order;
 use crate::lanes::{Operand, predicate, try_binary};
-use crate::number::{Cast, Number};
+use crate::number::{Cast, Number, checked_product};
 use crate::with_integer;
 use chalet_base::{Result, bail, err};
 use chalet_columns::Vector;
@@ -222,6 +222,10 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
     }
     let scaled = |x: U256, unsigned: bool, up: I256| {
         let x = x.as_i256();
+        let is_wrong = checked && unsigned && x < 0;
+        if let Some(product) = checked_product(x, up).filter(|_| width == 256 && !is_wrong) {
+            return Ok(product);
+        }
         let product = x.wrapping_mul(up);
         let low = if width == 128 { I256::from(product.as_i128()) } else { product };
         if checked && (unsigned && x < 0 || x.checked_mul(up) != Some(low)) {

@@ -7,7 +7,7 @@ use crate::ternary_logic::Ternary;
 use crate::text;
 use crate::widen::{intervals_compare, widen};
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{NullBuffer, Vector};
+use chalet_columns::{NullBuffer, Vector, bits};
 use chalet_function_api::{Argument, Context};
 use chalet_types::{DataType, Value, supertype};
 
@@ -395,12 +395,16 @@ impl Plan {
             }
             _ => self.run(Order::Equal, a, b, n, ctx)?.0,
         };
+        // A byte for each row that is not NULL: without a branch, since which rows are cannot be guessed.
+        let valid = |x: &Operand| match &x.vector.validity {
+            Some(_) if x.constant => vec![u8::from(!null(x, 0)); n],
+            Some(validity) => bits::to_bytes(validity.inner()),
+            None => vec![1; n],
+        };
         if a.vector.validity.is_some() || b.vector.validity.is_some() {
-            for (row, equal) in equal.iter_mut().enumerate() {
-                let (x, y) = (null(&a, row), null(&b, row));
-                if x || y {
-                    *equal = u8::from(x && y);
-                }
+            let (x, y) = (valid(&a), valid(&b));
+            for ((equal, x), y) in equal.iter_mut().zip(&x).zip(&y) {
+                *equal = (*equal & x & y) | ((x ^ 1) & (y ^ 1));
             }
         }
         Ok(equal)

@@ -9,7 +9,7 @@ use crate::select::{Branch, select};
 use crate::widen::widen;
 use crate::with_integer;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::{Column, Data, Vector, bits};
+use chalet_columns::{Column, Data, Native, Vector, bits};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
@@ -128,6 +128,16 @@ impl Extreme {
                 _ => bail!(LOGICAL_ERROR, "{ty} is no number"),
             });
         }
+        let less = self.wanted == Ordering::Less;
+        let numbers = with_integer!(ty.physical(), C => Some(winners(a.values::<C>()?, b.values::<C>()?, less)),
+        _ => match ty.physical() {
+            Physical::F32 => Some(winners(a.values::<f32>()?, b.values::<f32>()?, less)),
+            Physical::F64 => Some(winners(a.values::<f64>()?, b.values::<f64>()?, less)),
+            _ => None,
+        });
+        if let Some(winners) = numbers {
+            return Ok(winners);
+        }
         let wins = |ordering| u8::from(ordering == self.wanted);
         if let (Data::Str(a), Data::Str(b)) = (&a.data, &b.data)
             && !ty.is_of_several_types()
@@ -148,6 +158,18 @@ impl Extreme {
                 wins(ordering)
             })
             .collect())
+    }
+}
+
+/// Where the second value beats the first. NaN beats nothing, and every number beats it.
+fn winners<T: Native>(a: &[T], b: &[T], less: bool) -> Vec<u8> {
+    // `x != x` only for NaN.
+    #[allow(clippy::eq_op)]
+    let wins = |x: T, y: T, better: bool| u8::from(better | ((x != x) & (y == y)));
+    let pairs = a.iter().zip(b);
+    match less {
+        true => pairs.map(|(&x, &y)| wins(x, y, y < x)).collect(),
+        false => pairs.map(|(&x, &y)| wins(x, y, y > x)).collect(),
     }
 }
 

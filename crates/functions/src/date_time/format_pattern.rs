@@ -352,19 +352,29 @@ pub fn write(pattern: &[Piece], shown: &Shown, out: &mut Vec<u8>) {
     }
 }
 
-/// A pattern of literals and of numbers of two and four digits: a text of one length, in which digits are put for each timestamp.
+/// Letters of a short name.
+const SHORT_NAME: usize = 3;
+
+/// A pattern of literals, of short names and of numbers of two and four digits: a text of one length, in which digits are put for each timestamp.
 pub struct Template {
     text: Vec<u8>,
-    /// Where the numbers stand.
-    fields: Vec<(Field, usize, usize)>,
-    /// The day that was written last, and its date: timestamps come day by day more often than not.
-    last: Option<(i32, Civil)>,
+    /// Where the numbers of the day stand, and those of the time of day.
+    of_day: Vec<(Field, usize, usize)>,
+    of_time: Vec<(Field, usize, usize)>,
+    /// Where the beginnings of names of the month and of the day of the week stand.
+    names: Vec<(Field, usize)>,
+    /// The day and the time of day that stand in the text: timestamps come day by day more often than not, and those of dates have
+    /// no time of day at all.
+    day: Option<i32>,
+    time: Option<u32>,
 }
 
 impl Template {
     /// None of a pattern with anything else, or with nothing but literals.
     pub fn of(pattern: &[Piece]) -> Option<Template> {
-        let mut template = Template { text: Vec::new(), fields: Vec::new(), last: None };
+        let (of_day, of_time) = (Vec::new(), Vec::new());
+        let mut template =
+            Template { text: Vec::new(), of_day, of_time, names: Vec::new(), day: None, time: None };
         for piece in pattern {
             match piece {
                 Piece::Literal(text) => template.text.extend_from_slice(text),
@@ -379,46 +389,79 @@ impl Template {
                     | Field::Second),
                     width @ (2 | 4),
                 ) => {
-                    template.fields.push((*field, template.text.len(), *width));
+                    let of_day =
+                        [Field::Year, Field::YearInCentury, Field::Month, Field::Day].contains(field);
+                    let fields = if of_day { &mut template.of_day } else { &mut template.of_time };
+                    fields.push((*field, template.text.len(), *width));
                     template.text.resize(template.text.len() + width, b'0');
+                }
+                Piece::Field(field @ (Field::MonthShort | Field::WeekdayShort), _) => {
+                    template.names.push((*field, template.text.len()));
+                    template.text.resize(template.text.len() + SHORT_NAME, b' ');
                 }
                 Piece::Field(..) => return None,
             }
         }
-        (!template.fields.is_empty()).then_some(template)
+        let has_fields =
+            !template.of_day.is_empty() || !template.of_time.is_empty() || !template.names.is_empty();
+        has_fields.then_some(template)
     }
 
     /// The text of a timestamp; none where a number is too long.
     #[inline]
     pub fn text(&mut self, local: i64) -> Option<&[u8]> {
         let (day, time) = split_day(local);
-        let date = match self.last {
-            Some((last, date)) if last == day => date,
-            _ => Civil::of_days(day),
-        };
-        self.last = Some((day, date));
-        for &(field, at, width) in &self.fields {
-            let value: i64 = match field {
+        if self.day != Some(day) {
+            let date = Civil::of_days(day);
+            let is_written = put(&mut self.text, &self.of_day, |field| match field {
                 Field::Year => date.year.into(),
                 Field::YearInCentury => i64::from(date.year).rem_euclid(100),
                 Field::Month => date.month.into(),
-                Field::Day => date.day.into(),
+                _ => date.day.into(),
+            });
+            for &(field, at) in &self.names {
+                let name = match field {
+                    Field::MonthShort => MONTHS[usize::from(date.month) - 1],
+                    _ => WEEKDAYS[usize::from(day_of_week(day)) - 1],
+                };
+                self.text[at..at + SHORT_NAME].copy_from_slice(&name.as_bytes()[..SHORT_NAME]);
+            }
+            self.day = is_written.then_some(day);
+            if !is_written {
+                return None;
+            }
+        }
+        if self.time != Some(time) {
+            let is_written = put(&mut self.text, &self.of_time, |field| match field {
                 Field::Hour => (time / 3600).into(),
                 Field::ClockHourOfHalf => half_hour(time / 3600),
                 Field::Minute => i64::from(time / 60 % 60),
                 _ => i64::from(time % 60),
-            };
-            match (width, value) {
-                (2, 0..100) => self.text[at..at + 2].copy_from_slice(two_digits(value)),
-                (4, 0..10_000) => {
-                    self.text[at..at + 2].copy_from_slice(two_digits(value / 100));
-                    self.text[at + 2..at + 4].copy_from_slice(two_digits(value % 100));
-                }
-                _ => return None,
+            });
+            self.time = is_written.then_some(time);
+            if !is_written {
+                return None;
             }
         }
         Some(&self.text)
     }
+}
+
+/// Writes numbers to their places; says whether all of them have room.
+#[inline(always)]
+fn put(text: &mut [u8], fields: &[(Field, usize, usize)], value: impl Fn(Field) -> i64) -> bool {
+    for &(field, at, width) in fields {
+        let value = value(field);
+        match (width, value) {
+            (2, 0..100) => text[at..at + 2].copy_from_slice(two_digits(value)),
+            (4, 0..10_000) => {
+                text[at..at + 2].copy_from_slice(two_digits(value / 100));
+                text[at + 2..at + 4].copy_from_slice(two_digits(value % 100));
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The first `width` digits of a fraction; `width` 0 stands for a single zero where there is no fraction.

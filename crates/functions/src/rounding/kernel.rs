@@ -3,6 +3,7 @@
 use crate::lanes::{Lane, Operand, RUN};
 use crate::number::{Cast, Integer};
 use crate::with_integer;
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::{Argument, Bound, Call, Context, Record, ScalarFunction};
@@ -79,6 +80,8 @@ impl ScalarFunction for Round {
         with_integer!(call.result.physical(), C => {
             each::<C>(x, digits, n, |x, digits| round_integer(x, -digits, direction, false))
         }, _ => match call.result.physical() {
+            Physical::F32 if digits.constant => floats::<f32>(x, digits, n, |values, digits, out| all_f32(values, digits, direction, out)),
+            Physical::F64 if digits.constant => floats::<f64>(x, digits, n, |values, digits, out| all_f64(values, digits, direction, out)),
             Physical::F32 => each::<f32>(x, digits, n, |x, digits| round_f32(x, digits, direction)),
             Physical::BF16 => each::<bf16>(x, digits, n, |x, digits| round_bf16(x, digits, direction)),
             _ => each::<f64>(x, digits, n, |x, digits| round_f64(x, digits, direction)),
@@ -151,6 +154,33 @@ impl Inverse {
     }
 }
 
+/// Rounds runs of floats with one number of digits.
+fn floats<C: crate::number::Number>(
+    x: Operand,
+    digits: Operand,
+    n: usize,
+    round: impl Fn(&[C], i64, &mut Vec<C>),
+) -> Result<Column> {
+    let (mut values, digits) = (Lane::<C>::new(x, n)?, digits_of(digits)?);
+    let mut out = Vec::with_capacity(n);
+    if n > 0 {
+        check_places(&[digits])?;
+    }
+    for start in (0..n).step_by(RUN) {
+        round(values.run(start, RUN.min(n - start)), digits, &mut out);
+    }
+    Ok(Vector::from(out).into())
+}
+
+fn check_places(places: &[i64]) -> Result<()> {
+    ensure!(
+        places.iter().all(|&places| i16::try_from(places).is_ok()),
+        ARGUMENT_OUT_OF_BOUND,
+        "Scale argument for rounding function is too large"
+    );
+    Ok(())
+}
+
 fn each<C: crate::number::Number>(
     x: Operand,
     digits: Operand,
@@ -158,14 +188,6 @@ fn each<C: crate::number::Number>(
     f: impl Fn(C, i64) -> C,
 ) -> Result<Column> {
     let (mut values, mut places) = (Lane::<C>::new(x, n)?, Lane::<i64>::new(digits, n)?);
-    let check = |places: &[i64]| {
-        ensure!(
-            places.iter().all(|&places| i16::try_from(places).is_ok()),
-            ARGUMENT_OUT_OF_BOUND,
-            "Scale argument for rounding function is too large"
-        );
-        Ok(())
-    };
     let mut out = Vec::with_capacity(n);
     for start in (0..n).step_by(RUN) {
         let len = RUN.min(n - start);
@@ -173,12 +195,12 @@ fn each<C: crate::number::Number>(
         if digits.constant {
             // One number of digits for all: the compiler moves its powers out of the loop.
             let places = places.run(start, 1);
-            check(places)?;
+            check_places(places)?;
             let places = places[0];
             out.extend(run.iter().map(|&x| f(x, places)));
         } else {
             let places = places.run(start, len);
-            check(places)?;
+            check_places(places)?;
             out.extend(run.iter().zip(places).map(|(&x, &places)| f(x, places)));
         }
     }
@@ -186,7 +208,31 @@ fn each<C: crate::number::Number>(
 }
 
 macro_rules! round_floats {
-    ($name:ident, $ty:ty) => {
+    ($name:ident, $all:ident, $ty:ty) => {
+        /// [`$name`] of many: the power of ten is taken once, and many are rounded at a time.
+        fn $all(values: &[$ty], digits: i64, direction: Direction, out: &mut Vec<$ty>) {
+            let power = (10.0 as $ty).powi(digits.unsigned_abs().min(400) as i32);
+            #[inline(always)]
+            fn each(values: &[$ty], digits: i64, power: $ty, out: &mut Vec<$ty>, whole: impl Fn($ty) -> $ty) {
+                match digits {
+                    0 => out.extend(values.iter().map(|&x| whole(x))),
+                    1.. => out.extend(values.iter().map(|&x| {
+                        let rounded = whole(x * power) / power;
+                        if rounded.is_finite() { rounded } else { x }
+                    })),
+                    _ => out.extend(values.iter().map(|&x| whole(x / power) * power)),
+                }
+            }
+            dispatch_simd(|| match direction {
+                Direction::Nearest | Direction::Even => {
+                    each(values, digits, power, out, |x| x.round_ties_even())
+                }
+                Direction::Down => each(values, digits, power, out, |x| x.floor()),
+                Direction::Up => each(values, digits, power, out, |x| x.ceil()),
+                Direction::ToZero => each(values, digits, power, out, |x| x.trunc()),
+            });
+        }
+
         #[inline(always)]
         fn $name(x: $ty, digits: i64, direction: Direction) -> $ty {
             let whole = |x: $ty| match direction {
@@ -220,8 +266,8 @@ fn round_bf16(x: bf16, digits: i64, direction: Direction) -> bf16 {
     bf16::from_bits((rounded.to_bits() >> 16) as u16)
 }
 
-round_floats!(round_f32, f32);
-round_floats!(round_f64, f64);
+round_floats!(round_f32, all_f32, f32);
+round_floats!(round_f64, all_f64, f64);
 
 /// Makes the last `places` decimal digits zero. Overflow wraps as it does in the kernel.
 #[inline(always)]

@@ -1,17 +1,18 @@
 //! `extract`, `extractAll`, `regexpExtract`: what a regular expression matched.
 
-use super::regexp::compile;
+use super::first_match::FirstMatch;
+use super::greedy::GreedyPath;
+use super::regexp::{compile, in_rust_syntax};
 use super::shared_regex::SharedRegex;
 use crate::plain::Plain;
 use crate::string_args::{Kind, constant_text, expect, integers, part_lists, parts};
 use chalet_base::{Result, ensure};
 use chalet_function_api::{Argument, Bound, Constants, Example, Record};
 use chalet_types::DataType;
-use regex::bytes::{CaptureLocations, Regex};
+use regex::bytes::Regex;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::HirKind;
 use std::ops::Range;
-use std::sync::Arc;
 
 pub static ONE: Plain = Plain {
     record: Record {
@@ -25,8 +26,10 @@ pub static ONE: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String),
     execute: |call| {
-        let mut finder = Finder::new(call.state()?);
-        parts(call, |_, text| finder.group_at(text, 0, finder.wanted).map_or(0..0, |(_, group)| group))
+        let compiled: &Compiled = call.state()?;
+        let regex = compiled.regex.of_thread();
+        let (mut matches, wanted) = (compiled.matches(&regex), compiled.wanted);
+        parts(call, |_, text| group_at(&mut matches, text, 0, wanted).map_or(0..0, |(_, group)| group))
     },
 };
 
@@ -44,11 +47,13 @@ pub static ALL: Plain = Plain {
     },
     bind: |name, args, _| bind(name, args, DataType::String.array()),
     execute: |call| {
-        let mut finder = Finder::new(call.state()?);
+        let compiled: &Compiled = call.state()?;
+        let regex = compiled.regex.of_thread();
+        let (mut matches, wanted) = (compiled.matches(&regex), compiled.wanted);
         part_lists(call, 0, |_, text, out| {
             let mut place = 0;
             while place < text.len()
-                && let Some((whole, group)) = finder.group_at(text, place, finder.wanted)
+                && let Some((whole, group)) = group_at(&mut matches, text, place, wanted)
             {
                 if whole.is_empty() {
                     // An empty match ends the search, as in the kernel.
@@ -77,11 +82,11 @@ pub static BY_INDEX: Plain = Plain {
     },
     bind: |name, args, _| {
         expect(name, args, 2, &[Kind::String, Kind::ConstText, Kind::Integer])?;
-        Ok(Bound::with_state(DataType::String, compile(constant_text(name, args, 1)?, "")?))
+        Ok(Bound::with_state(DataType::String, Compiled::of(name, args)?))
     },
     execute: |call| {
-        let mut finder = Finder::new(call.state()?);
-        let regex = &finder.regex;
+        let compiled: &Compiled = call.state()?;
+        let regex = compiled.regex.of_thread();
         let default = i64::from(regex.captures_len() > 1);
         let indexes = if call.args.len() == 3 { integers(call, 2)? } else { vec![default; call.n_rows] };
         let most = regex.captures_len() as i64 - 1;
@@ -92,42 +97,50 @@ pub static BY_INDEX: Plain = Plain {
                 "Index value {index} is out of range, should be in [0, {most}]"
             );
         }
+        let mut matches = compiled.matches(&regex);
         parts(call, |row, text| {
-            finder.group_at(text, 0, indexes[row] as usize).map_or(0..0, |(_, group)| group)
+            group_at(&mut matches, text, 0, indexes[row] as usize).map_or(0..0, |(_, group)| group)
         })
     },
 };
 
 fn bind(name: &'static str, args: &[Argument], result: DataType) -> Result<Bound> {
     expect(name, args, 2, &[Kind::String, Kind::ConstText])?;
-    Ok(Bound::with_state(result, compile(constant_text(name, args, 1)?, "")?))
+    Ok(Bound::with_state(result, Compiled::of(name, args)?))
 }
 
-/// Finds matches of an expression for one thread.
-struct Finder {
-    regex: Arc<Regex>,
+struct Compiled {
+    regex: SharedRegex,
+    /// The way through short texts, where there is one.
+    path: Option<GreedyPath>,
     /// The first group if there is one. One that is the whole expression is not asked for: a match alone is found several times as fast.
     wanted: usize,
-    /// Where the groups of the last match are.
-    places: CaptureLocations,
 }
 
-impl Finder {
-    fn new(shared: &SharedRegex) -> Finder {
-        let regex = shared.of_thread();
+impl Compiled {
+    fn of(name: &str, args: &[Argument]) -> Result<Compiled> {
+        let pattern = constant_text(name, args, 1)?;
+        let regex = compile(pattern, "")?;
         let has_groups = regex.captures_len() > 1 && !is_one_group(regex.as_str());
-        Finder { wanted: usize::from(has_groups), places: regex.capture_locations(), regex }
+        let path = GreedyPath::anywhere(&in_rust_syntax(pattern));
+        Ok(Compiled { regex, path, wanted: usize::from(has_groups) })
     }
 
-    /// The next match and one of its groups, which is empty when it took no part.
-    fn group_at(&mut self, text: &[u8], start: usize, group: usize) -> Option<(Range<usize>, Range<usize>)> {
-        if group == 0 {
-            let found = self.regex.find_at(text, start)?;
-            return Some((found.range(), found.range()));
-        }
-        let whole = self.regex.captures_read_at(&mut self.places, text, start)?.range();
-        Some((whole, self.places.get(group).map_or(0..0, |(start, end)| start..end)))
+    fn matches<'a>(&'a self, regex: &'a Regex) -> FirstMatch<'a> {
+        FirstMatch::new(regex, self.path.as_ref())
     }
+}
+
+/// The next match and one of its groups, which is empty when it took no part.
+fn group_at(
+    matches: &mut FirstMatch,
+    text: &[u8],
+    start: usize,
+    group: usize,
+) -> Option<(Range<usize>, Range<usize>)> {
+    let whole = matches.find(text, start, group > 0)?;
+    let of_group = if group == 0 { whole.clone() } else { matches.group(group).unwrap_or(0..0) };
+    Some((whole, of_group))
 }
 
 /// Is all of an expression one group, whatever is inside?

@@ -8,6 +8,31 @@ use std::ops::Range;
 pub struct GreedyPath {
     steps: Vec<Step>,
     n_groups: usize,
+    /// What matches that are not anchored begin with.
+    begins: Begins,
+    /// Matches begin with the text.
+    is_anchored: bool,
+}
+
+/// The first bytes of matches.
+enum Begins {
+    Anywhere,
+    Byte(u8),
+    OneOf(Box<[bool; 256]>),
+}
+
+impl Begins {
+    /// Where a match may begin from a place on.
+    #[inline(always)]
+    fn next(&self, text: &[u8], from: usize) -> Option<usize> {
+        let rest = &text[from..];
+        let at = match self {
+            Begins::Anywhere => (!rest.is_empty()).then_some(0),
+            Begins::Byte(byte) => position(*byte, rest),
+            Begins::OneOf(has) => rest.iter().position(|&byte| has[usize::from(byte)]),
+        };
+        at.map(|at| from + at)
+    }
 }
 
 enum Step {
@@ -17,6 +42,8 @@ enum Step {
         set: Set,
         min: usize,
         max: Option<usize>,
+        /// What follows cannot begin with one of the characters: fewer of them than there are lead to no match.
+        is_all_or_none: bool,
     },
     /// If it is there.
     OptionalLiteral(Literal),
@@ -32,6 +59,8 @@ struct Set {
     /// The one byte that is not in it.
     all_but: Option<u8>,
     is_all: bool,
+    /// It has no character beyond ASCII.
+    is_ascii: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,43 +81,78 @@ impl GreedyPath {
         let HirKind::Look(Look::Start) = first.kind() else { return None };
         let mut steps = Vec::new();
         rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
-        matches!(steps.last(), Some(Step::End))
-            .then_some(GreedyPath { steps, n_groups: hir.properties().explicit_captures_len() + 1 })
+        settle(&mut steps);
+        let n_groups = hir.properties().explicit_captures_len() + 1;
+        matches!(steps.last(), Some(Step::End)).then_some(GreedyPath {
+            steps,
+            n_groups,
+            begins: Begins::Anywhere,
+            is_anchored: true,
+        })
     }
 
-    /// Of a pattern that is not anchored: for [`find`](Self::find). Matches begin with a character of ASCII.
+    /// Of a pattern that is not anchored, or to its beginning alone: for [`find`](Self::find). Matches of the former begin with a
+    /// character of ASCII.
     pub fn anywhere(pattern: &str) -> Option<GreedyPath> {
         let hir = ParserBuilder::new().utf8(false).dot_matches_new_line(true).build().parse(pattern).ok()?;
-        let HirKind::Concat(parts) = hir.kind() else { return None };
         let mut steps = Vec::new();
-        parts.iter().try_for_each(|part| add(part, true, &mut steps))?;
-        let path = GreedyPath { steps, n_groups: hir.properties().explicit_captures_len() + 1 };
-        let begins = path.steps.iter().find(|step| !matches!(step, Step::Open(_)))?;
-        let is_ascii = match begins {
-            Step::Literal(literal) => literal.bytes.first().is_some_and(u8::is_ascii),
-            Step::Run { set, min: 1.., .. } => !set.has[128],
-            _ => false,
+        if let HirKind::Concat(parts) = hir.kind()
+            && let [first, rest @ ..] = &parts[..]
+            && let HirKind::Look(Look::Start) = first.kind()
+        {
+            rest.iter().try_for_each(|part| add(part, true, &mut steps))?;
+            settle(&mut steps);
+            let (n_groups, begins) = (hir.properties().explicit_captures_len() + 1, Begins::Anywhere);
+            let has_end = steps.iter().any(|step| matches!(step, Step::End));
+            return (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: true });
+        }
+        add(&hir, true, &mut steps)?;
+        settle(&mut steps);
+        let begins = match steps.iter().find(|step| !matches!(step, Step::Open(_)))? {
+            Step::Literal(literal) => Begins::Byte(*literal.bytes.first().filter(|byte| byte.is_ascii())?),
+            Step::Run { set, min: 1.., .. } if set.is_ascii => Begins::OneOf(set.has.clone()),
+            _ => return None,
         };
-        let has_end = path.steps.iter().any(|step| matches!(step, Step::End));
-        (is_ascii && !has_end).then_some(path)
+        let has_end = steps.iter().any(|step| matches!(step, Step::End));
+        let n_groups = hir.properties().explicit_captures_len() + 1;
+        (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: false })
     }
 
     /// Looks for the first match from a place on. When there is one, the groups are filled in, the whole of it as group 0.
     pub fn find(&self, text: &[u8], from: usize, groups: &mut Vec<Range<usize>>) -> Outcome {
         groups.clear();
         groups.resize(self.n_groups, 0..0);
-        for place in from..text.len() {
+        if self.is_anchored {
+            return if from == 0 { self.run_from_start(text, groups) } else { Outcome::NoMatch };
+        }
+        let mut next = from;
+        // Many starts in one run would look at its characters again and again.
+        let mut left = 4 * (text.len() - from) + 64;
+        while let Some(place) = self.begins.next(text, next) {
+            next = place + 1;
             let start = State { place, chose: false, unsure: false };
             let (state, matches) = start.follow(&self.steps, text, groups);
             if matches && !state.unsure {
                 groups[0] = place..state.place;
                 return Outcome::Match;
             }
-            if state.chose || state.unsure {
+            left = left.saturating_sub(state.place - place);
+            if state.chose || state.unsure || left == 0 {
                 return Outcome::Unknown;
             }
         }
         Outcome::NoMatch
+    }
+
+    /// As [`run`](Self::run) of a pattern that leaves open what follows.
+    fn run_from_start(&self, text: &[u8], groups: &mut [Range<usize>]) -> Outcome {
+        let start = State { place: 0, chose: false, unsure: false };
+        let (state, matches) = start.follow(&self.steps, text, groups);
+        if matches && !state.unsure {
+            groups[0] = 0..state.place;
+            return Outcome::Match;
+        }
+        if state.chose || state.unsure { Outcome::Unknown } else { Outcome::NoMatch }
     }
 
     /// Fills in the groups when it matches; all that are part of the pattern are then set.
@@ -110,7 +174,9 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
     match hir.kind() {
         HirKind::Empty => {}
         HirKind::Literal(literal) => steps.push(Step::Literal(Literal::new(&literal.0))),
-        HirKind::Class(class) => steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1) }),
+        HirKind::Class(class) => {
+            steps.push(Step::Run { set: Set::new(class)?, min: 1, max: Some(1), is_all_or_none: false })
+        }
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, top, steps))?,
         HirKind::Look(Look::End) if top => steps.push(Step::End),
         HirKind::Capture(capture) if top => {
@@ -127,7 +193,8 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
                 _ => None,
             };
             if let Some(set) = set {
-                steps.push(Step::Run { set, min: repetition.min as usize, max });
+                let min = repetition.min as usize;
+                steps.push(Step::Run { set, min, max, is_all_or_none: false });
             } else if repetition.min == 0 && max == Some(1) {
                 let mut inner = Vec::new();
                 add(&repetition.sub, false, &mut inner)?;
@@ -143,6 +210,25 @@ fn add(hir: &Hir, top: bool, steps: &mut Vec<Step>) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+/// Finds the runs behind which something follows that none of their characters can begin.
+fn settle(steps: &mut [Step]) {
+    for at in 0..steps.len() {
+        let (before, behind) = steps.split_at_mut(at + 1);
+        let Some(Step::Run { set, is_all_or_none, .. }) = before.last_mut() else { continue };
+        let next = behind.iter().find(|step| !matches!(step, Step::Open(_) | Step::Close(_)));
+        *is_all_or_none = match next {
+            Some(Step::Literal(literal)) => {
+                literal.bytes.first().is_some_and(|&byte| !set.has[usize::from(byte)])
+            }
+            Some(Step::Run { set: other, min: 1.., .. }) => {
+                set.has.iter().zip(&*other.has).all(|(&has, &other_has)| !(has && other_has))
+            }
+            Some(Step::End) => true,
+            _ => false,
+        };
+    }
 }
 
 /// Some bytes, and up to eight of them as a word: short literals are many.
@@ -194,7 +280,8 @@ impl Set {
         }
         let missing: Vec<u8> = (0..=255).filter(|&byte: &u8| !has[usize::from(byte)]).collect();
         let all_but = if let [one] = missing[..] { Some(one) } else { None };
-        Some(Set { has, all_but, is_all: missing.is_empty() })
+        let is_ascii = beyond == 0;
+        Some(Set { has, all_but, is_all: missing.is_empty(), is_ascii })
     }
 
     /// One character of ASCII.
@@ -202,7 +289,7 @@ impl Set {
         let &[byte @ 0..128] = literal else { return None };
         let mut has = Box::new([false; 256]);
         has[usize::from(byte)] = true;
-        Some(Set { has, all_but: None, is_all: false })
+        Some(Set { has, all_but: None, is_all: false, is_ascii: true })
     }
 
     /// Bytes from the front that are in the set.
@@ -239,7 +326,7 @@ fn position(byte: u8, text: &[u8]) -> Option<usize> {
 
 /// As `[u8]::is_ascii`, which looks at the last bytes one by one: short texts are little else.
 #[inline]
-fn is_ascii(text: &[u8]) -> bool {
+pub fn is_ascii(text: &[u8]) -> bool {
     fn any_bits<const N: usize>(bytes: &[u8; N]) -> u64 {
         bytes.as_chunks::<8>().0.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word))
     }
@@ -256,7 +343,7 @@ fn is_ascii(text: &[u8]) -> bool {
 }
 
 /// Short texts are made longer, since only long ones are looked at many bytes at once.
-fn is_utf8(text: &[u8]) -> bool {
+pub fn is_utf8(text: &[u8]) -> bool {
     const LONG: usize = 64;
     if text.len() >= LONG {
         return simdutf8::basic::from_utf8(text).is_ok();
@@ -286,13 +373,14 @@ impl State {
                     self.place += if is_there { literal.bytes.len() } else { 0 };
                     is_there
                 }
-                Step::Run { set, min, max } => {
+                Step::Run { set, min, max, is_all_or_none } => {
                     let most = max.unwrap_or(usize::MAX).min(rest.len());
                     let run = set.run(&rest[..most]);
                     // Only whole characters count, each as one.
-                    self.unsure |=
-                        !is_ascii(&rest[..run]) && (max.is_some() || *min > 1 || !is_utf8(&rest[..run]));
-                    self.chose |= run > *min;
+                    self.unsure |= !set.is_ascii
+                        && !is_ascii(&rest[..run])
+                        && (max.is_some() || *min > 1 || !is_utf8(&rest[..run]));
+                    self.chose |= run > *min && !is_all_or_none;
                     self.place += run;
                     run >= *min
                 }
@@ -372,7 +460,22 @@ mod tests {
 
     #[test]
     fn finds_what_the_engine_finds() {
-        let patterns = [r"(\d{4})-(\d{2})-(\d{2})", r"(a)(b?)([ab]{2})", r"x([0-9])", r"([a-c])(\d+)"];
+        let patterns = [
+            r"(\d{4})-(\d{2})-(\d{2})",
+            r"(a)(b?)([ab]{2})",
+            r"x([0-9])",
+            r"^o?n ",
+            r"^([^ ]+) ",
+            r"([a-c]+)(\d+)b",
+            r"([0-9]+)-0",
+            r"^[a-z]{1,2}1",
+            r"^x*([0-9])",
+            r"(a+)b(\d*)",
+            r"([a-c])(\d+)",
+            r"(\d+)",
+            r"[ab]{2,}",
+            r"\d",
+        ];
         let texts: [&[u8]; 8] = [
             b"on 2014-03-17 and 12014-03-170",
             b"aabbaab",
@@ -405,7 +508,7 @@ mod tests {
             }
         }
         assert!(matched > 20, "{matched}");
-        for other in [r"a*b", r"^ab", r"ab$", r"\p{Greek}b", r"(?:ab)?c", r"\bab"] {
+        for other in [r"a*b", r"ab$", r"^ab$", r"\p{Greek}b", r"(?:ab)?c", r"\bab"] {
             assert!(GreedyPath::anywhere(other).is_none(), "{other}");
         }
     }

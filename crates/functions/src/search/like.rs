@@ -1,5 +1,6 @@
 //! `like`, `ilike` and their negations: the operators LIKE and ILIKE.
 
+use super::any_case::AnyCasePieces;
 use super::matching::Match;
 use super::pattern::Pattern;
 use super::regexp::compile;
@@ -124,15 +125,7 @@ pub fn like_pattern(pattern: &[u8]) -> Result<Pattern> {
     if tokens.iter().any(|token| matches!(token, Token::One)) {
         return Ok(Pattern::Regex(compile(as_regexp(&tokens).as_slice(), "")?));
     }
-    let mut pieces: Vec<Vec<u8>> = vec![Vec::new()];
-    for token in tokens {
-        match token {
-            Token::Literal(bytes) => {
-                pieces.last_mut().into_iter().for_each(|piece| piece.extend_from_slice(&bytes))
-            }
-            _ => pieces.push(Vec::new()),
-        }
-    }
+    let mut pieces = pieces(tokens);
     if let [whole] = &mut pieces[..] {
         return Ok(Pattern::Equal(std::mem::take(whole)));
     }
@@ -143,8 +136,30 @@ pub fn like_pattern(pattern: &[u8]) -> Result<Pattern> {
     Ok(Pattern::Pieces { prefix, middle: middle.collect(), suffix })
 }
 
+/// The texts between what stands for any characters.
+fn pieces(tokens: Vec<Token>) -> Vec<Vec<u8>> {
+    let mut pieces: Vec<Vec<u8>> = vec![Vec::new()];
+    for token in tokens {
+        match token {
+            Token::Literal(bytes) => {
+                pieces.last_mut().into_iter().for_each(|piece| piece.extend_from_slice(&bytes))
+            }
+            _ => pieces.push(Vec::new()),
+        }
+    }
+    pieces
+}
+
 fn ilike_pattern(pattern: &[u8]) -> Result<Pattern> {
-    Ok(Pattern::Regex(compile(&as_regexp(&parse(pattern)?), "i")?))
+    let tokens = parse(pattern)?;
+    let regex = compile(&as_regexp(&tokens), "i")?;
+    if tokens.iter().any(|token| matches!(token, Token::One)) {
+        return Ok(Pattern::Regex(regex));
+    }
+    Ok(match AnyCasePieces::new(&pieces(tokens), regex) {
+        Ok(pieces) => Pattern::AnyCasePieces(pieces),
+        Err(regex) => Pattern::Regex(regex),
+    })
 }
 
 fn as_regexp(tokens: &[Token]) -> Vec<u8> {

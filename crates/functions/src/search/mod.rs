@@ -1,8 +1,10 @@
 //! Substrings, patterns and replacement.
 
+mod any_case;
 mod count;
 mod extract;
 mod extract_groups;
+mod first_match;
 mod fuzzy;
 mod fuzzy_bits;
 mod fuzzy_table;

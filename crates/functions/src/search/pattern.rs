@@ -1,6 +1,9 @@
 //! `Pattern`: what LIKE and `match` ask, reduced to substring search where that gives the same answer.
 
-use super::regexp::compile;
+use super::any_case::AnyCasePieces;
+use super::first_match::FirstMatch;
+use super::greedy::GreedyPath;
+use super::regexp::{compile, in_rust_syntax};
 use super::shared_regex::SharedRegex;
 use super::sweep;
 use chalet_base::Result;
@@ -27,7 +30,11 @@ pub enum Pattern {
     },
     /// Text of ASCII without regard to case.
     AnyCase(AnyCase),
+    /// The same in pieces, as [`Pieces`](Self::Pieces).
+    AnyCasePieces(AnyCasePieces),
     Regex(SharedRegex),
+    /// An expression with the way through short texts.
+    Path(SharedRegex, GreedyPath),
 }
 
 /// A text that is looked for in few strings: nothing is prepared, which takes longer than such a search.
@@ -62,7 +69,12 @@ impl Pattern {
         if !flags.contains('i') && is_literal(pattern) {
             return Ok(Pattern::contains(pattern));
         }
-        Ok(Pattern::Regex(compile(pattern, flags)?))
+        let regex = compile(pattern, flags)?;
+        let path = if flags.is_empty() { GreedyPath::anywhere(&in_rust_syntax(pattern)) } else { None };
+        Ok(match path {
+            Some(path) => Pattern::Path(regex, path),
+            None => Pattern::Regex(regex),
+        })
     }
 
     /// The same for patterns that few strings are matched with.
@@ -92,6 +104,12 @@ impl Pattern {
                 let regex = regex.of_thread();
                 strings.iter().map(|text| regex.is_match(text)).collect()
             }
+            Pattern::Path(regex, path) => {
+                let regex = regex.of_thread();
+                let mut matches = FirstMatch::new(&regex, Some(path));
+                strings.iter().map(|text| matches.is_match(text)).collect()
+            }
+            Pattern::AnyCasePieces(pieces) => pieces.matches_all(strings.iter()),
             _ => self.each(strings),
         }
     }
@@ -120,7 +138,8 @@ impl Pattern {
                 true
             }
             Pattern::AnyCase(needle) => needle.matches(text),
-            Pattern::Regex(regex) => regex.is_match(text),
+            Pattern::AnyCasePieces(pieces) => pieces.matches(text),
+            Pattern::Regex(regex) | Pattern::Path(regex, _) => regex.is_match(text),
         }
     }
 }

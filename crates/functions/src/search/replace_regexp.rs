@@ -1,5 +1,6 @@
 //! `replaceRegexpOne` and `replaceRegexpAll`: matches of a regular expression replaced.
 
+use super::first_match::FirstMatch;
 use super::greedy::{GreedyPath, Outcome};
 use super::matching::Cache;
 use super::regexp::{compile, in_rust_syntax};
@@ -10,7 +11,7 @@ use chalet_base::{Result, ensure, err};
 use chalet_columns::Column;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::DataType;
-use regex::bytes::{CaptureLocations, Regex};
+use regex::bytes::Regex;
 use std::ops::Range;
 
 pub static ONE: Plain = Plain {
@@ -166,7 +167,7 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
         _ => None,
     };
     if let Some((regex, pieces, path)) = constant {
-        let mut finder = Finder::new(&regex, path);
+        let mut finder = FirstMatch::new(&regex, path);
         return try_build(call.n_rows, |row, out| {
             replace(texts.get(row), &mut finder, &pieces, first_only, out);
             Ok(())
@@ -179,61 +180,15 @@ fn execute(call: &Call, first_only: bool) -> Result<Column> {
             None => &**cache.get(patterns.get(row))?,
         };
         let pieces = parse(replacements.get(row), regex)?;
-        replace(texts.get(row), &mut Finder::new(regex, None), &pieces, first_only, out);
+        replace(texts.get(row), &mut FirstMatch::new(regex, None), &pieces, first_only, out);
         Ok(())
     })
 }
 
-/// Longer texts are left to the engine, which skips what cannot match.
-const SHORT: usize = 256;
-
-/// Finds matches with their groups.
-struct Finder<'a> {
-    regex: &'a Regex,
-    path: Option<&'a GreedyPath>,
-    locations: CaptureLocations,
-    ranges: Vec<Range<usize>>,
-    by_path: bool,
-}
-
-impl<'a> Finder<'a> {
-    fn new(regex: &'a Regex, path: Option<&'a GreedyPath>) -> Finder<'a> {
-        Finder { regex, path, locations: regex.capture_locations(), ranges: Vec::new(), by_path: false }
-    }
-
-    /// The next match from a place on; with its groups, where they are asked for.
-    fn find(&mut self, text: &[u8], place: usize, asks_groups: bool) -> Option<Range<usize>> {
-        // Where a match begins and ends is found faster than its groups.
-        if !asks_groups {
-            return self.regex.find_at(text, place).map(|found| found.range());
-        }
-        self.by_path = false;
-        if let Some(path) = self.path.filter(|_| text.len() <= SHORT) {
-            match path.find(text, place, &mut self.ranges) {
-                Outcome::Match => {
-                    self.by_path = true;
-                    return Some(self.ranges[0].clone());
-                }
-                Outcome::NoMatch => return None,
-                Outcome::Unknown => {}
-            }
-        }
-        self.regex.captures_read_at(&mut self.locations, text, place).map(|found| found.range())
-    }
-
-    /// A group of the last match.
-    fn group(&self, group: usize) -> Option<Range<usize>> {
-        if self.by_path {
-            return self.ranges.get(group).cloned();
-        }
-        self.locations.get(group).map(|(start, end)| start..end)
-    }
-}
-
 /// Puts a text out with its matches replaced.
-fn replace(text: &[u8], finder: &mut Finder, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
+fn replace(text: &[u8], finder: &mut FirstMatch, pieces: &[Piece], first_only: bool, out: &mut Vec<u8>) {
     // The kernel takes an empty pattern as none.
-    if finder.regex.as_str().is_empty() {
+    if finder.is_of_nothing() {
         return out.extend_from_slice(text);
     }
     let asks_groups = pieces.iter().any(|piece| matches!(piece, Piece::Group(1..)));

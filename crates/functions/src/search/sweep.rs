@@ -28,7 +28,7 @@ pub fn contains(strings: &Strings, needle: &Finder, mut found: impl FnMut(usize)
     for (row, &view) in strings.views().iter().enumerate() {
         let size = view as u32 as usize;
         if size <= INLINE {
-            if size >= len && needle.find(strings.get(row)).is_some() {
+            if size >= len && is_inside(view, size, needle.needle()) {
                 found(row);
             }
             continue;
@@ -42,6 +42,23 @@ pub fn contains(strings: &Strings, needle: &Finder, mut found: impl FnMut(usize)
         run.rows.push((row as u32, start as u32, run.end as u32));
     }
     run.search(strings, needle, &mut found);
+}
+
+/// Is the needle, which is not empty and no longer, part of a string inside of its view? All places are looked at at once, for one
+/// byte of the needle after the other: a bit is left where all that were looked at follow one another.
+#[inline]
+fn is_inside(view: u128, size: usize, needle: &[u8]) -> bool {
+    let text = (view >> 32).to_le_bytes();
+    let n_places = size + 1 - needle.len();
+    let mut places: u128 = !0 >> (128 - 8 * n_places);
+    for (at, &byte) in needle.iter().enumerate() {
+        let same = text.map(|other| if other == byte { !0 } else { 0u8 });
+        places &= u128::from_le_bytes(same) >> (8 * at);
+        if places == 0 {
+            return false;
+        }
+    }
+    true
 }
 
 /// The search that experiments set beside the other: string by string, for one byte of the needle, which is not empty.
@@ -103,6 +120,27 @@ impl Run {
 mod tests {
     use super::*;
     use chalet_columns::StringBuilder;
+    use chalet_columns::strings::inline_view;
+
+    #[test]
+    fn short_strings_are_searched_as_long_ones() {
+        let text = b"abcabdabbcab";
+        for size in 1..=INLINE {
+            for start in 0..=INLINE - size {
+                let text = &text[start..start + size];
+                let view = inline_view(text);
+                for needle in
+                    [&b"a"[..], b"d", b"ab", b"abd", b"bb", b"cab", b"abcabd", b"abcabdabbcab", b"\0"]
+                {
+                    let expected = memchr::memmem::find(text, needle).is_some();
+                    if needle.len() <= size {
+                        assert_eq!(is_inside(view, size, needle), expected, "{text:?} {needle:?}");
+                    }
+                }
+            }
+        }
+        assert!(is_inside(inline_view(b"a\0"), 2, b"\0") && !is_inside(inline_view(b"a"), 1, b"\0"));
+    }
 
     /// The same rows as a search of each string on its own.
     #[test]

@@ -87,6 +87,7 @@ impl Window {
             },
             top_k_threshold: None,
             unread: Vec::new(),
+            needs_keys: true,
             rows_in: Arc::default(),
         }
     }
