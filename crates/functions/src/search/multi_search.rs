@@ -1,10 +1,11 @@
 //! `multiSearchAny` and its kin: several needles in one string.
 
 use super::position::{Fold, SHORT, find_once, find_prepared};
+use super::sweep;
 use crate::lists::list_of;
 use crate::string_args::{StringArg, count_chars};
 use chalet_base::{Result, ensure};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, Strings, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction, Search,
@@ -155,6 +156,12 @@ impl ScalarFunction for &'static MultiSearch {
                 .map(|needle| self.fold.apply(needles.map_or(b"", |needles| needles.get(needle))));
             folded.map(|needle| Finder::new(&needle).into_owned()).collect()
         });
+        if let (Some(needles), Fold::Exact, Answer::Any | Answer::FirstIndex) =
+            (&constant, self.fold, self.answer)
+        {
+            let haystacks = haystacks.strings(call.n_rows);
+            return Ok(self.swept(&haystacks, needles));
+        }
         let starts = constant.as_ref().and_then(|needles| self.starts(needles));
         let mut positions: Vec<u64> = Vec::new();
         let mut offsets = vec![0i64];
@@ -208,6 +215,29 @@ impl ScalarFunction for &'static MultiSearch {
 }
 
 impl MultiSearch {
+    /// Each needle in all strings at once, for answers that do not say where it is.
+    fn swept(&self, haystacks: &Strings, needles: &[Finder<'static>]) -> Column {
+        // Nothing is found in an empty string, not even another one.
+        let is_searched = |row: usize| haystacks.views()[row] as u32 > 0;
+        if self.answer == Answer::Any {
+            let mut answers = vec![0u8; haystacks.len()];
+            for needle in needles {
+                sweep::contains(haystacks, needle, |row| answers[row] |= u8::from(is_searched(row)));
+            }
+            return Vector::from(answers).into();
+        }
+        let mut answers = vec![0u64; haystacks.len()];
+        for (index, needle) in needles.iter().enumerate().rev() {
+            let found = |row: usize| {
+                if is_searched(row) {
+                    answers[row] = index as u64 + 1;
+                }
+            };
+            sweep::contains(haystacks, needle, found);
+        }
+        Vector::from(answers).into()
+    }
+
     /// For short texts in which any of the needles will do, without regard to the case of ASCII letters.
     fn starts<'a>(&self, needles: &'a [Finder<'static>]) -> Option<Starts<'a>> {
         let any = matches!(self.answer, Answer::Any | Answer::FirstPosition) && self.fold == Fold::Ascii;
