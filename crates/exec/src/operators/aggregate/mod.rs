@@ -143,6 +143,15 @@ const HEAVY_BYTES: usize = 16 << 20;
 /// Rows for each group that make it worth while to keep looking them up.
 const ROWS_PER_GROUP: usize = 8;
 
+/// How many groups there may be in the end, with a quarter to spare, where `n` groups left `new` of `looked_at` keys without one, and keys
+/// are drawn evenly from a set: each key that is known already is one of `n` among all. 0 where the set is too large to be held.
+fn most_of_even_keys(n: usize, looked_at: usize, new: usize) -> usize {
+    let known = looked_at.saturating_sub(new);
+    let all = (n * looked_at.max(1)).checked_div(known).unwrap_or(usize::MAX);
+    let most = all.saturating_add(all / 4);
+    if most < MAX_LOCAL_GROUPS { most } else { 0 }
+}
+
 impl Aggregate {
     /// The sink that a physical plan describes.
     pub fn new(spec: Spec) -> Aggregate {
@@ -264,6 +273,7 @@ impl Sink for Aggregate {
             rows: 0,
             rows_at_measuring: 0,
             appended: 0,
+            expected_groups: None,
         }))
     }
 
@@ -367,6 +377,8 @@ struct Worker {
     rows_at_measuring: usize,
     /// How often groups were flushed that had been appended without a look-up.
     appended: usize,
+    /// With so many groups the table is flushed, as its rows made expect when it had grown large; 0 once that was wrong.
+    expected_groups: Option<usize>,
 }
 
 /// No more rows than this go by without measuring.
@@ -376,13 +388,23 @@ const ROWS_UNMEASURED: usize = 65_536;
 const APPENDED_TABLES: usize = 16;
 
 impl Worker {
-    fn is_full(&self) -> bool {
+    /// Has the table outgrown the cache without having saved much?
+    fn is_large(&self) -> bool {
         let n = self.groups.len();
         self.may_divide
             && (n >= MAX_LOCAL_GROUPS || n >= LOCAL_GROUPS && self.groups.looked_at() < n * ROWS_PER_GROUP)
     }
 
+    /// Is the table to be flushed? `looked_at` keys have just been looked up, and `new` of them had no group.
+    fn is_full(&mut self, looked_at: usize, new: usize) -> bool {
+        let n = self.groups.len();
+        // Keys that are drawn evenly from a set of moderate size have all come soon.
+        self.is_large()
+            && n >= *self.expected_groups.get_or_insert_with(|| most_of_even_keys(n, looked_at, new))
+    }
+
     fn partition_groups(&mut self) -> Result<()> {
+        self.expected_groups = Some(0);
         let partitions = self.partitions.get_or_insert_with(|| {
             events::count(Event::AggregationHashTablesInitializedAsTwoLevel);
             let new = if self.in_order { Partitions::of_run } else { Partitions::new };
@@ -498,6 +520,7 @@ impl Worker {
 
     fn add(&mut self, block: Block) -> Result<()> {
         let n_rows = block.n_rows();
+        let (looked_at, n_groups) = (self.groups.looked_at(), self.groups.len());
         let n_keys = self.shape.n_keys;
         let mut columns = self.inputs.evaluate(&block)?.into_iter();
         let keys: Vec<Column> = columns.by_ref().take(n_keys).collect();
@@ -523,7 +546,8 @@ impl Worker {
         }
         self.sets = sets;
         self.rows += n_rows;
-        if self.is_full() {
+        let (looked_at, new) = (self.groups.looked_at() - looked_at, self.groups.len() - n_groups);
+        if self.is_full(looked_at, new) {
             self.partition_groups()?;
             self.measure()?;
         }

@@ -119,7 +119,7 @@ impl Worker {
         let follows = self.task.is_none_or(|(round, last)| round == task.0 && last + 1 == task.1);
         if !follows {
             events::count(Event::AggregationRunsInOrder);
-            if self.partitions.is_some() || self.is_full() {
+            if self.partitions.is_some() || self.is_large() {
                 self.partition_groups()?;
             }
             self.measure()?;
