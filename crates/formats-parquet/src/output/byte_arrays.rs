@@ -125,6 +125,18 @@ impl ByteArrays {
 impl Kind for ByteArrays {
     type Value<'a> = &'a [u8];
 
+    fn fitting(values: &[&[u8]], bytes: usize) -> usize {
+        let mut left = bytes;
+        let fits = |text: &&&[u8]| match left.checked_sub(text.len()) {
+            Some(rest) => {
+                left = rest;
+                true
+            }
+            None => false,
+        };
+        values.iter().take_while(fits).count().max(1)
+    }
+
     fn codes(&mut self, values: &[&[u8]], codes: &mut Vec<u32>) {
         codes.reserve(values.len());
         for text in values {

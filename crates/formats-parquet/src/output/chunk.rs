@@ -22,6 +22,9 @@ use parquet::schema::types::ColumnDescPtr;
 /// Values that are encoded before limits are looked at.
 const STEP: usize = 1 << 10;
 
+/// Bytes of the header of a page, about.
+const PAGE_HEADER: usize = 64;
+
 /// How values of a page are encoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PageEncoding {
@@ -156,6 +159,12 @@ impl<K: Kind> ChunkWriter<K> {
         let mut at = 0;
         while at < n_entries {
             let n = STEP.min(self.plan.page_rows - self.page.n_rows).min(n_entries - at);
+            // Few long strings fill a page.
+            let most = K::fitting(&values[..values.len().min(n)], self.plan.page_bytes);
+            let n = match definition {
+                Some(levels) => entries_of(&levels[at..at + n], highest, most),
+                None => n.min(most),
+            };
             let n_values = match definition {
                 Some(levels) => {
                     let levels = &levels[at..at + n];
@@ -266,7 +275,8 @@ impl<K: Kind> ChunkWriter<K> {
         if self.page.n_rows > 0 {
             self.close_page()?;
         }
-        let mut out = TrackedWrite::new(Vec::new());
+        let n_bytes: usize = self.pages.iter().map(|page| page.bytes.len() + PAGE_HEADER).sum();
+        let mut out = TrackedWrite::new(Vec::with_capacity(n_bytes));
         let mut writer = SerializedPageWriter::new(&mut out);
         let mut totals = Totals::default();
         let mut dictionary_offset = None;
@@ -460,10 +470,37 @@ fn cannot_compress(error: &std::io::Error) -> chalet_base::Error {
     err!(CANNOT_COMPRESS, "Cannot compress a Parquet page: {error}")
 }
 
+/// How many of the first entries have no more than so many values.
+fn entries_of(levels: &[i16], highest: i16, most: usize) -> usize {
+    let mut values = levels.iter().enumerate().filter(|&(_, &level)| level == highest);
+    values.nth(most).map_or(levels.len(), |(entry, _)| entry)
+}
+
 /// Little-endian numbers of 4 or 8 bytes.
 fn integers(bytes: &[u8], width: usize) -> Vec<i64> {
     match width {
         4 => bytes.as_chunks().0.iter().map(|&number| i32::from_le_bytes(number).into()).collect(),
         _ => bytes.as_chunks().0.iter().map(|&number| i64::from_le_bytes(number)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::byte_arrays::ByteArrays;
+    use crate::output::numbers::Numbers;
+
+    #[test]
+    fn long_strings_fill_pages_alone() {
+        let (long, short) = (vec![7u8; 3000], vec![7u8; 400]);
+        let texts = [&long[..], &short, &short, &short];
+        assert_eq!(ByteArrays::fitting(&texts, 1000), 1);
+        assert_eq!(ByteArrays::fitting(&texts[1..], 1000), 2);
+        assert_eq!(ByteArrays::fitting(&texts, 1 << 20), 4);
+        assert_eq!(ByteArrays::fitting(&[], 1000), 1);
+        assert_eq!(Numbers::<i64>::fitting(&[1; 100], 80), 10);
+        assert_eq!(entries_of(&[1, 0, 1, 0, 1], 1, 1), 2);
+        assert_eq!(entries_of(&[0, 0, 1, 0], 1, 1), 4);
+        assert_eq!(entries_of(&[0, 0], 1, 5), 2);
     }
 }

@@ -7,6 +7,9 @@ use super::bounds::Bounds;
 pub trait Kind {
     type Value<'a>: Copy;
 
+    /// How many of the first values take no more bytes than that, at least one.
+    fn fitting(values: &[Self::Value<'_>], bytes: usize) -> usize;
+
     /// Appends the codes of values, which enter the dictionary.
     fn codes(&mut self, values: &[Self::Value<'_>], codes: &mut Vec<u32>);
 

@@ -224,6 +224,10 @@ impl<T: Number + Default> Numbers<T> {
 impl<T: Number + Default> Kind for Numbers<T> {
     type Value<'a> = T;
 
+    fn fitting(values: &[T], bytes: usize) -> usize {
+        (bytes / size_of::<T>()).clamp(1, values.len().max(1))
+    }
+
     fn codes(&mut self, values: &[T], codes: &mut Vec<u32>) {
         self.widen(values);
         codes.reserve(values.len());
