@@ -207,18 +207,7 @@ fn narrow(select: &mut Select, stage: Stage, has_groups: bool) {
     select.windows.clear();
     // Rows are left out where all are together.
     if let Some(offset) = select.offset.take() {
-        let both = |limit| Call {
-            name: "plus".into(),
-            params: None,
-            args: vec![limit, offset],
-            distinct: false,
-            filter: None,
-            nulls: None,
-            over: None,
-            order_by: Vec::new(),
-            settings: Vec::new(),
-            style: CallStyle::Function,
-        };
+        let both = |limit| Call::new("plus", vec![limit, offset], CallStyle::Function);
         select.limit = select.limit.take().map(|limit| of_call(both(limit)));
     }
 }

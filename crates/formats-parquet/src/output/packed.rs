@@ -1,6 +1,8 @@
 //! Numbers in as few bits as they need, as pages have them: the hybrid of runs and bit-packed groups of codes and levels, and
 //! differences (DELTA_BINARY_PACKED).
 
+use chalet_formats::binary::put_var_uint;
+
 /// Values that are packed together: so many of any width end at a byte.
 const GROUP: usize = 8;
 /// Equal values from which on a run is written: a shorter one interrupts a packed sequence for nothing.
@@ -28,7 +30,7 @@ pub fn put_hybrid(values: &[u32], width: usize, out: &mut Vec<u8>) {
         put_groups(&values[unpacked..at], width, out);
         // What follows begins with a whole group, unless nothing does.
         let n = if at + run == values.len() { run } else { run / GROUP * GROUP };
-        put_varint((n as u64) << 1, out);
+        put_var_uint(out, (n as u64) << 1);
         out.extend_from_slice(&values[at].to_le_bytes()[..width.div_ceil(8)]);
         at += n;
         unpacked = at;
@@ -51,7 +53,7 @@ fn put_groups(values: &[u32], width: usize, out: &mut Vec<u8>) {
     if values.is_empty() {
         return;
     }
-    put_varint((values.len().div_ceil(GROUP) as u64) << 1 | 1, out);
+    put_var_uint(out, (values.len().div_ceil(GROUP) as u64) << 1 | 1);
     let (groups, rest) = values.as_chunks::<GROUP>();
     groups.iter().for_each(|group| put_group(group, width, out));
     if !rest.is_empty() {
@@ -74,24 +76,16 @@ fn put_group(group: &[u32; GROUP], width: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&bytes[..width]);
 }
 
-fn put_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
 /// Appends integers as differences. Those of 32 bits are differences of 32 bits: `narrow`.
 pub fn put_differences(values: &[i64], narrow: bool, out: &mut Vec<u8>) {
-    put_varint(BLOCK as u64, out);
-    put_varint((BLOCK / PART) as u64, out);
-    put_varint(values.len() as u64, out);
-    put_varint(zigzag(values.first().copied().unwrap_or(0)), out);
+    put_var_uint(out, BLOCK as u64);
+    put_var_uint(out, (BLOCK / PART) as u64);
+    put_var_uint(out, values.len() as u64);
+    put_var_uint(out, zigzag(values.first().copied().unwrap_or(0)));
     let difference = |pair: &[i64]| {
         let wide = pair[1].wrapping_sub(pair[0]);
         if narrow { i64::from(wide as i32) } else { wide }
@@ -110,7 +104,7 @@ pub fn put_differences(values: &[i64], narrow: bool, out: &mut Vec<u8>) {
 
 fn put_block(differences: &[i64], narrow: bool, out: &mut Vec<u8>) {
     let least = differences.iter().copied().min().unwrap_or(0);
-    put_varint(zigzag(least), out);
+    put_var_uint(out, zigzag(least));
     let above = |x: i64| {
         let above = x.wrapping_sub(least) as u64;
         if narrow { u64::from(above as u32) } else { above }
