@@ -126,10 +126,10 @@ STATEMENTS = [
     "SELECT max(length(line)) FROM file('{folder}/zeros.gz', 'RawBLOB', 'line String')",
     "SELECT max(length(a)) FROM file('{folder}/line.json', 'JSON', 'a String')",
     "SELECT max(length(toString(j))) FROM file('{folder}/line.json', 'JSONAsObject', 'j JSON')",
+    # Leaves much that is given back after some seconds, or when the next statement lacks it: the next one writes what a third reads.
+    "INSERT INTO FUNCTION file('{folder}/wide.parquet', 'Parquet') SETTINGS engine_file_truncate_on_insert = 1 SELECT number, repeat('o', 300000) FROM numbers(5000)",
     "INSERT INTO FUNCTION file('{folder}/rows.parquet', 'Parquet') SETTINGS engine_file_truncate_on_insert = 1 SELECT number AS n, repeat(toString(number), 20) AS s FROM numbers(3000000)",
     "SELECT s, count(), groupArray(n) FROM file('{folder}/rows.parquet') GROUP BY s ORDER BY s LIMIT 1",
-    # What it leaves is given back after some seconds: statements that build on each other stand before it.
-    "INSERT INTO FUNCTION file('{folder}/wide.parquet', 'Parquet') SETTINGS engine_file_truncate_on_insert = 1 SELECT number, repeat('o', 300000) FROM numbers(5000)",
     # Results that are larger than what they are made of.
     "SELECT max(length(extractAll(arrayStringConcat(arrayMap(x -> 'a,b ', range(20000000))), '[a-z]')))",
     "SELECT max(length(ngrams(arrayStringConcat(arrayMap(x -> 'abcdef', range(5000000))), 6)))",

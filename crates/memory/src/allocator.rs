@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Allocator {
             return null_mut();
         }
         // SAFETY: the caller's promises are handed on.
-        unsafe { Inner.alloc(layout) }
+        served(|| unsafe { Inner.alloc(layout) })
     }
 
     #[inline]
@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Allocator {
             return null_mut();
         }
         // SAFETY: the caller's promises are handed on.
-        unsafe { Inner.alloc_zeroed(layout) }
+        served(|| unsafe { Inner.alloc_zeroed(layout) })
     }
 
     #[inline]
@@ -64,14 +64,26 @@ unsafe impl GlobalAlloc for Allocator {
         if is_large && !thread::admits(new_size - layout.size(), layout.size()) {
             return null_mut();
         }
-        // SAFETY: the caller's promises are handed on.
-        let grown = unsafe { Inner.realloc(pointer, layout, new_size) };
+        // SAFETY: the caller's promises are handed on; where it is refused, what there was stays as it is.
+        let grown = served(|| unsafe { Inner.realloc(pointer, layout, new_size) });
         if is_large && !grown.is_null() && grown != pointer {
             // While it was copied, there were both.
             thread::note_peak(layout.size());
         }
         grown
     }
+}
+
+/// Makes a request, and makes it once more where the system refuses it and freed pages can be given back: under a limit of
+/// address space what the last query freed is what this one lacks.
+#[inline]
+fn served(request: impl Fn() -> *mut u8) -> *mut u8 {
+    let pointer = request();
+    if !pointer.is_null() {
+        return pointer;
+    }
+    release();
+    request()
 }
 
 /// What jemalloc reads when it starts: large extents may serve requests of up to 2^8 times less, so that buffers of many
@@ -113,7 +125,8 @@ pub fn release_when_idle() {
     });
 }
 
-/// Gives pages that are not in use back to the system now; takes some milliseconds, half a second at most.
+/// Gives pages that are not in use back to the system now; takes some milliseconds, half a second at most. Allocates nothing.
+#[cold]
 pub fn release() {
     /// Pages of 4 KiB that may stay.
     const FEW: usize = 1024;

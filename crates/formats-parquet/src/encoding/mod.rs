@@ -3,12 +3,14 @@
 //! - [`alp`]: floats of few decimal digits as integers
 //! - [`rle`]: runs and bit-packed groups: dictionary codes and levels
 //! - [`delta`]: integers as differences
-//! - [`byte_array`]: byte strings: plain, with delta lengths, with shared prefixes
+//! - [`byte_array`]: byte strings: plain, with delta lengths
+//! - [`front_coded`]: byte strings with shared prefixes
 //! - [`split`]: the bytes of numbers apart
 
 pub mod alp;
 pub mod byte_array;
 pub mod delta;
+pub mod front_coded;
 pub mod rle;
 pub mod split;
 

@@ -8,6 +8,15 @@ use std::array;
 /// Values that are put together at once.
 const BLOCK: usize = 64;
 
+/// Values `from..from + n` of `total`, gathered byte by byte: for a few of many.
+pub fn gather(bytes: &[u8], width: usize, total: usize, from: usize, n: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(n * width);
+    for value in from..from + n {
+        out.extend((0..width).map(|place| bytes[place * total + value]));
+    }
+    out
+}
+
 /// The values in their ordinary order of bytes.
 pub fn decode(bytes: &[u8], width: usize, n: usize) -> Result<Vec<u8>> {
     let total =
@@ -68,6 +77,10 @@ mod tests {
                 let split: Vec<u8> = (0..width * n).map(|i| values[i % n * width + i / n]).collect();
                 assert_eq!(decode(&split, width, n).unwrap(), values, "{n} values of {width} bytes");
                 assert!(n == 0 || decode(&split[1..], width, n).is_err());
+                for (from, some) in [(0, n), (n / 2, n / 3), (n, 0)] {
+                    let part = &values[from * width..][..some * width];
+                    assert_eq!(gather(&split, width, n, from, some), part, "{some} of {n} of {width} bytes");
+                }
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The values of one page in whichever encoding: taken or passed by, some at a time.
 
 use super::kind::Kind;
+use crate::encoding::front_coded::FrontCoded;
 use crate::encoding::rle::Rle;
 use crate::encoding::{alp, byte_array, cut_short, delta, split};
 use crate::schema::Conversion;
@@ -33,8 +34,21 @@ pub enum Values {
         strings: Strings,
         at: usize,
     },
+    /// Strings that share prefixes; what is passed by is not built.
+    FrontCoded(FrontCoded),
+    /// Values whose first bytes come first; put together when more than a few of them are wanted.
+    Split {
+        bytes: Buffer,
+        width: usize,
+        /// All values, and the next one.
+        n: usize,
+        at: usize,
+    },
     Codes(Rle),
 }
+
+/// Fewer than one of this many split values that are left are gathered one by one.
+const FEW: usize = 16;
 
 impl Values {
     /// The values of a page: `bytes` after the levels, `n` entries of which some may be NULL.
@@ -73,10 +87,10 @@ impl Values {
                 };
                 Values::Fixed { bytes, width, at: 0 }
             }
-            (encoding::BYTE_STREAM_SPLIT, Some(width)) => {
+            (encoding::BYTE_STREAM_SPLIT, Some(width @ 1..)) => {
                 // How many of the entries are not NULL follows from the length.
-                let bytes = split::decode(&bytes, width, bytes.len() / width)?;
-                Values::Fixed { bytes: bytes.into(), width, at: 0 }
+                let n = bytes.len() / width;
+                Values::Split { bytes, width, n, at: 0 }
             }
             (encoding::ALP, _) if conversion == Conversion::Float32 => {
                 Values::Fixed { bytes: Buffer::from_vec(alp::decode::<f32>(&bytes, n)?), width: 4, at: 0 }
@@ -91,10 +105,7 @@ impl Values {
                 Values::Strings { strings, at: 0 }
             }
             (encoding::DELTA_BYTE_ARRAY, _) => {
-                let (views, text) = byte_array::delta_prefix(&bytes, n)?;
-                // SAFETY: `delta_prefix` made the views from slices of this buffer.
-                let strings = unsafe { Strings::from_views(views.into(), [Buffer::from_vec(text)].into()) };
-                Values::Strings { strings, at: 0 }
+                Values::FrontCoded(FrontCoded::open(&bytes, n)?)
             }
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
         })
@@ -115,6 +126,7 @@ impl Values {
         if !matches!(self, Values::Codes(_)) {
             kind.decode(column, dictionary)?;
         }
+        self.decode_rest(n)?;
         match self {
             Values::Fixed { bytes, width, at } => {
                 let end = n.checked_mul(*width).and_then(|len| at.checked_add(len));
@@ -146,6 +158,19 @@ impl Values {
                 kind.push_strings(column, &strings.slice(*at, n))?;
                 *at += n;
             }
+            Values::FrontCoded(strings) => {
+                if n > strings.len() {
+                    return Err(cut_short("strings"));
+                }
+                kind.push_strings(column, &strings.take(n)?)?;
+            }
+            Values::Split { bytes, width, n: total, at } => {
+                if n > *total - *at {
+                    return Err(cut_short("values"));
+                }
+                kind.push_fixed(column, &split::gather(bytes, *width, *total, *at, n))?;
+                *at += n;
+            }
             Values::Codes(codes) => {
                 let Some(dictionary) = dictionary else {
                     bail!(INCORRECT_DATA, "Parquet page has dictionary codes, but there is no dictionary");
@@ -154,6 +179,22 @@ impl Values {
                 codes.read(n, scratch)?;
                 kind.push_codes(column, dictionary, scratch)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Decodes all that is left of values that are decoded in parts, where `n` more of them make that worth while.
+    fn decode_rest(&mut self, n: usize) -> Result<()> {
+        match self {
+            Values::FrontCoded(strings) if strings.is_in_parts() => {
+                let strings = strings.take(strings.len())?;
+                *self = Values::Strings { strings, at: 0 };
+            }
+            Values::Split { bytes, width, n: total, at } if n > (*total - *at) / FEW => {
+                let (width, decoded) = (*width, split::decode(bytes, *width, *total)?);
+                *self = Values::Fixed { bytes: decoded.into(), width, at: *at * width };
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -171,6 +212,18 @@ impl Values {
             Values::Strings { strings, at } => {
                 if n > strings.len() - *at {
                     return Err(cut_short("strings"));
+                }
+                *at += n;
+            }
+            Values::FrontCoded(strings) => {
+                if n > strings.len() {
+                    return Err(cut_short("strings"));
+                }
+                strings.skip(n)?;
+            }
+            Values::Split { n: total, at, .. } => {
+                if n > *total - *at {
+                    return Err(cut_short("values"));
                 }
                 *at += n;
             }
