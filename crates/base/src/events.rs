@@ -34,6 +34,8 @@ events! {
     SelectedRows: "Rows read from tables",
     SelectedBytes: "Bytes read from tables, as they are in memory",
     InsertedRows: "Rows written to tables",
+    ObjectColumnsAssumed: "Columns of Python objects whose type was taken from a sample until a statement named them",
+    ObjectColumnsSettled: "Columns of these that a statement named, so that all objects were looked at",
     FileOpen: "Files opened for reading as tables",
     FileMappingsReused: "Files of parts of tables that were mapped still from an earlier query",
     ReadBufferFromFileDescriptorReadBytes: "Bytes of files that were read as tables, compressed where the files are",

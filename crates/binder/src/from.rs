@@ -207,7 +207,7 @@ impl SelectBinder<'_> {
             if scope.find(name).is_none()
                 && let Ok(expr) = text
             {
-                scope.columns.push(ScopeColumn { name: name.into(), expr, in_star: false });
+                scope.columns.push(ScopeColumn { name: name.into(), expr, in_star: false, mark: None });
             }
         }
     }
@@ -365,7 +365,7 @@ impl SelectBinder<'_> {
             NOT_IMPLEMENTED,
             "Method read is not supported by storage Set"
         );
-        let schema = table.schema();
+        let (marks, schema) = (table.name_marks(), table.schema());
         let settings = self.query.env.settings();
         let with_materialized = settings.asterisk_include_materialized_columns;
         let mut columns: Vec<(usize, Field)> = Vec::new();
@@ -384,6 +384,7 @@ impl SelectBinder<'_> {
                         in_star: column.in_star()
                             || (with_materialized
                                 && column.default_kind() == Some(DefaultKind::Materialized)),
+                        mark: marks.as_ref().and_then(|marks| marks.get(index).cloned()),
                     });
                     columns.push((index, field));
                 }
@@ -431,7 +432,7 @@ impl SelectBinder<'_> {
                 match self.query.over_table(scope, &text, &column.ty) {
                     Ok(expr) => {
                         let name = column.name.clone();
-                        scope.columns.push(ScopeColumn { name, expr, in_star });
+                        scope.columns.push(ScopeColumn { name, expr, in_star, mark: None });
                     }
                     Err(error) => {
                         last_error = Some(error);
@@ -465,7 +466,12 @@ impl SelectBinder<'_> {
             _ => of_row(&format!("tuple({partition})")),
         });
         if let (Ok(expr), None) = (value, scope.find(PARTITION_VALUE)) {
-            scope.columns.push(ScopeColumn { name: PARTITION_VALUE.into(), expr, in_star: false });
+            scope.columns.push(ScopeColumn {
+                name: PARTITION_VALUE.into(),
+                expr,
+                in_star: false,
+                mark: None,
+            });
         }
     }
 
@@ -557,7 +563,7 @@ impl SelectBinder<'_> {
             };
             let field = self.query.ids.field(name.as_str(), element);
             let column = Expr::Column(field.id, field.ty.clone());
-            let column = ScopeColumn { name: field.name.clone(), expr: column, in_star: false };
+            let column = ScopeColumn { name: field.name.clone(), expr: column, in_star: false, mark: None };
             added.push((column, e.alias.is_some()));
             columns.push((field, array));
         }

@@ -260,7 +260,7 @@ impl SelectBinder<'_> {
                 "JOIN using identifier '{name}' cannot be resolved from left table expression"
             )
         })?;
-        let right = right.find(right_name).map(|c| c.expr.clone()).ok_or_else(|| {
+        let right = right.find(right_name).map(ScopeColumn::named).ok_or_else(|| {
             err!(
                 UNKNOWN_IDENTIFIER,
                 "JOIN using identifier '{right_name}' cannot be resolved from right table expression"
@@ -478,7 +478,7 @@ impl SelectBinder<'_> {
             let (left, right) = (pair.left.rename(&renamed), pair.right.rename(&renamed));
             let expr = self.merged_column(kind, left, right, &pair.common)?;
             self.tables.merged.retain(|c| c.name != pair.name);
-            self.tables.merged.push(ScopeColumn { name: pair.name, expr, in_star: true });
+            self.tables.merged.push(ScopeColumn { name: pair.name, expr, in_star: true, mark: None });
         }
         Ok(Plan::Join(Box::new(node)))
     }

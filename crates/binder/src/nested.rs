@@ -27,9 +27,9 @@ impl SelectBinder<'_> {
     pub(crate) fn nested_group(&self, names: &[&str]) -> Result<Option<Expr>> {
         let Some((group, name)) = self.tables.group(names) else { return Ok(None) };
         let env = self.query.env;
-        let exprs = group.iter().map(|(_, expr)| (*expr).clone());
+        let exprs = group.iter().map(|(_, expr)| expr.clone());
         if self.tables.unnested.iter().any(|unnested| **unnested == *name) {
-            let field = |(name, expr): &(&str, &Expr)| TupleField {
+            let field = |(name, expr): &(&str, Expr)| TupleField {
                 name: Some((*name).into()),
                 ty: expr.ty().clone(),
             };

@@ -4,6 +4,8 @@ use chalet_base::{Result, bail};
 use chalet_plan::{ColumnId, Expr, Field};
 use chalet_syntax::ast;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// One table expression of FROM.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +28,18 @@ pub(crate) struct ScopeColumn {
     pub name: Arc<str>,
     pub expr: Expr,
     pub in_star: bool,
+    /// Set when a name is resolved to the column, where the table wants to know.
+    pub mark: Option<Arc<AtomicBool>>,
+}
+
+impl ScopeColumn {
+    /// What a name that is resolved to the column stands for.
+    pub fn named(&self) -> Expr {
+        if let Some(mark) = &self.mark {
+            mark.store(true, Relaxed);
+        }
+        self.expr.clone()
+    }
 }
 
 /// `*`, `t.*` and `COLUMNS(...)`.
@@ -37,7 +51,7 @@ pub(crate) fn is_matcher(e: &ast::Expr) -> bool {
 }
 
 /// The columns of a Nested: their names in it, and what they are.
-pub(crate) type Group<'s> = Vec<(&'s str, &'s Expr)>;
+pub(crate) type Group<'s> = Vec<(&'s str, Expr)>;
 
 impl TableScope {
     /// The columns `name.x` of a Nested.
@@ -45,7 +59,7 @@ impl TableScope {
         let of_group = |c: &'_ ScopeColumn| c.name.strip_prefix(name)?.strip_prefix('.').map(str::len);
         let columns = self.columns.iter().filter_map(|c| {
             let len = of_group(c)?;
-            Some((&c.name[c.name.len() - len..], &c.expr))
+            Some((&c.name[c.name.len() - len..], c.named()))
         });
         Some(columns.collect()).filter(|columns: &Group| !columns.is_empty())
     }
@@ -59,6 +73,7 @@ impl TableScope {
             name: f.name.clone(),
             expr: Expr::Column(f.id, f.ty.clone()),
             in_star: true,
+            mark: None,
         });
         TableScope { name, columns: columns.collect(), ..TableScope::default() }
     }
@@ -122,14 +137,14 @@ impl Tables {
                 bail!(AMBIGUOUS_IDENTIFIER, "JOIN ... ambiguous identifier '{name}'");
             }
             if let Some(column) = joined.or_else(|| self.merged.iter().find(|c| *c.name == *name)) {
-                return Ok(Some(Found { expr: column.expr.clone(), used }));
+                return Ok(Some(Found { expr: column.named(), used }));
             }
             let mut matches = self.list.iter().filter_map(|t| t.find(&name));
             if let Some(first) = matches.next() {
                 if matches.next().is_some() && !(prefer_left && self.list.len() <= 2) {
                     bail!(AMBIGUOUS_IDENTIFIER, "JOIN ... ambiguous identifier '{name}'");
                 }
-                return Ok(Some(Found { expr: first.expr.clone(), used }));
+                return Ok(Some(Found { expr: first.named(), used }));
             }
         }
         Ok(self.find_qualified(parts))
@@ -143,7 +158,7 @@ impl Tables {
                 for used in (skip + 1..=parts.len()).rev() {
                     let name = parts[skip..used].join(".");
                     if let Some(column) = table.find(&name) {
-                        return Some(Found { expr: column.expr.clone(), used });
+                        return Some(Found { expr: column.named(), used });
                     }
                 }
             }

@@ -86,7 +86,7 @@ impl SelectBinder<'_> {
             Some(table) => format!("{table}.{}", column.name),
             None => column.name.to_string(),
         };
-        Item { name, column: column.name.to_string(), changed: false, shown: None, expr: column.expr.clone() }
+        Item { name, column: column.name.to_string(), changed: false, shown: None, expr: column.named() }
     }
 
     fn columns_of(&mut self, prefix: &[ast::Ident]) -> Result<Vec<Item>> {

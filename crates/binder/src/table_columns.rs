@@ -14,6 +14,7 @@ fn scope_of(columns: &[(String, Expr)]) -> TableScope {
         name: name.as_str().into(),
         expr: expr.clone(),
         in_star: true,
+        mark: None,
     });
     TableScope { columns: columns.collect(), ..TableScope::default() }
 }

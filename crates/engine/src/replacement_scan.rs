@@ -21,6 +21,20 @@ pub trait ReplacementScan: Send + Sync {
     /// More to say of a name under which there is no table.
     fn hint(&self, name: &str) -> Option<String>;
 
+    /// From now on tables may, or may not, have types that were taken from samples of the values. Who lets them settles them
+    /// before the statement goes on.
+    fn assume(&self, _assumes: bool) {}
+
+    /// Makes types certain of columns that statements have named; whether any is another than the one that was assumed.
+    fn settle(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Whether statements have named tables with types that were assumed.
+    fn has_assumed(&self) -> bool {
+        false
+    }
+
     /// Memory (address ranges) that scans borrow from the caller, who may change it when the statement has ended.
     fn borrowed(&self) -> Vec<Range<usize>>;
 }

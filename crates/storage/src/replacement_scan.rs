@@ -11,6 +11,8 @@ use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where each row stands in its source, from 0: chDB's name for it.
@@ -24,6 +26,11 @@ pub trait Source: Send + Sync {
     /// Rows, when known without opening.
     fn n_rows(&self) -> Option<u64> {
         None
+    }
+
+    /// Makes types of these columns certain that were taken from a sample of their values; whether any is another one now.
+    fn settle(&self, _columns: &[usize]) -> Result<bool> {
+        Ok(false)
     }
 
     /// Prepares reading of some columns. Called by the first worker that reads, once a scan. Rows outside of the ranges
@@ -59,6 +66,16 @@ pub struct ReplacementTable {
     n_columns: usize,
     /// What samples said of columns.
     sampled: SampledColumns,
+    /// Where types may come from samples.
+    assumed: Option<Assumed>,
+}
+
+/// Which columns are named of a table whose types are assumed.
+struct Assumed {
+    marks: Vec<Arc<AtomicBool>>,
+    /// How often schema and marks were asked for.
+    schemas: AtomicUsize,
+    asked: AtomicUsize,
 }
 
 impl ReplacementTable {
@@ -75,7 +92,31 @@ impl ReplacementTable {
             schema: TableSchema::new(columns),
             n_columns,
             sampled: SampledColumns::default(),
+            assumed: None,
         }
+    }
+
+    /// The same where the source has taken types from samples: [`Self::settle`] makes them certain.
+    pub fn with_assumed_types(source: Arc<dyn Source>) -> ReplacementTable {
+        let table = ReplacementTable::new(source);
+        let marks = (0..table.schema.columns.len()).map(|_| Arc::default()).collect();
+        let assumed = Assumed { marks, schemas: AtomicUsize::new(0), asked: AtomicUsize::new(0) };
+        ReplacementTable { assumed: Some(assumed), ..table }
+    }
+
+    /// A table of the same source with the types that are certain now, and those of all columns are.
+    pub fn certain(&self) -> Result<ReplacementTable> {
+        self.source.settle(&(0..self.n_columns).collect::<Vec<_>>())?;
+        Ok(ReplacementTable::new(self.source.clone()))
+    }
+
+    /// Makes types of columns certain that a statement has named; whether any is another than the one that it was told.
+    pub fn settle(&self) -> Result<bool> {
+        let Some(assumed) = &self.assumed else { return Ok(false) };
+        let all = assumed.schemas.swap(0, Relaxed) > assumed.asked.swap(0, Relaxed);
+        let named: Vec<usize> =
+            (0..self.n_columns).filter(|&c| all || assumed.marks[c].load(Relaxed)).collect();
+        self.source.settle(&named)
     }
 
     /// Some rows of rows that are held, of these columns; `None` of streams, and where one of the columns is no column of the source.
@@ -103,7 +144,16 @@ impl Table for ReplacementTable {
     }
 
     fn schema(&self) -> TableSchema {
+        if let Some(assumed) = &self.assumed {
+            assumed.schemas.fetch_add(1, Relaxed);
+        }
         self.schema.clone()
+    }
+
+    fn name_marks(&self) -> Option<Vec<Arc<AtomicBool>>> {
+        let assumed = self.assumed.as_ref()?;
+        assumed.asked.fetch_add(1, Relaxed);
+        Some(assumed.marks.clone())
     }
 
     fn scan(&self, request: &ScanRequest) -> Result<Arc<dyn Scan>> {

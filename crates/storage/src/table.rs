@@ -10,6 +10,7 @@ use chalet_formats::TableStatistics;
 use chalet_types::DataType;
 use std::any::Any;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a column is computed from when an INSERT leaves it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +229,12 @@ pub trait Table: Send + Sync {
     /// What tells its rows from those of others: two tables that say the same give the same rows, as long as nobody writes. `None` where
     /// that is not known, or where each reading gives others.
     fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// For each column a mark that whoever resolves a name to it sets. None where nobody wants to know. Who asks for the
+    /// schema without them counts as one who names all columns.
+    fn name_marks(&self) -> Option<Vec<Arc<AtomicBool>>> {
         None
     }
 

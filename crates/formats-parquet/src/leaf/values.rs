@@ -104,9 +104,7 @@ impl Values {
                 let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
                 Values::Strings { strings, at: 0 }
             }
-            (encoding::DELTA_BYTE_ARRAY, _) => {
-                Values::FrontCoded(FrontCoded::open(&bytes, n)?)
-            }
+            (encoding::DELTA_BYTE_ARRAY, _) => Values::FrontCoded(FrontCoded::open(&bytes, n)?),
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
         })
     }

@@ -2,7 +2,9 @@
 //! statements see.
 
 use super::borrowed::BorrowedMemory;
-use super::{described, raised};
+use super::described::{self, Made};
+use super::objects::Types;
+use super::raised;
 use crate::call::{Seen, variable_of_any_frame, variables};
 use chalet_base::{Result, err};
 use chalet_engine::replacement_scan::{ReplacementScan, Table};
@@ -10,6 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Objects by the names under which a connection knows them.
@@ -35,10 +39,12 @@ impl Sight {
 }
 
 /// An object that a statement has named, and what table it is.
-struct Made {
+struct Named {
     name: String,
     object: Py<PyAny>,
-    table: Arc<dyn Table>,
+    table: Made,
+    /// Whether its types may come from samples.
+    assumed: bool,
 }
 
 /// Who called: lives as long as the statements do.
@@ -48,7 +54,9 @@ pub struct Caller {
     registered: Arc<Registered>,
     borrowed: Arc<BorrowedMemory>,
     /// Every object is described once.
-    made: Mutex<Vec<Made>>,
+    made: Mutex<Vec<Named>>,
+    /// Whether types may be taken from samples of values now.
+    assumes: AtomicBool,
     sight: Sight,
 }
 
@@ -59,7 +67,7 @@ impl Caller {
         borrowed: Arc<BorrowedMemory>,
         sight: Sight,
     ) -> Caller {
-        Caller { given, registered, borrowed, made: Mutex::default(), sight }
+        Caller { given, registered, borrowed, made: Mutex::default(), assumes: AtomicBool::new(false), sight }
     }
 
     /// The objects that statements have named, by name.
@@ -80,7 +88,7 @@ impl Caller {
         &self.registered
     }
 
-    fn made(&self) -> MutexGuard<'_, Vec<Made>> {
+    fn made(&self) -> MutexGuard<'_, Vec<Named>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,15 +118,25 @@ impl Caller {
 
     /// The table that an object is; none if it is no table.
     fn table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> Result<Option<Arc<dyn Table>>> {
-        if let Some(made) = self.made().iter().find(|made| made.name == name) {
-            return Ok(Some(made.table.clone()));
+        let assumed = self.assumes.load(Relaxed);
+        if let Some(known) = self.made().iter_mut().find(|known| known.name == name) {
+            if let Made::Rows(table) = &mut known.table
+                && known.assumed
+                && !assumed
+            {
+                *table = Arc::new(table.certain()?);
+                known.assumed = false;
+            }
+            return Ok(Some(known.table.table()));
         }
-        let table = described::table(py, object, self).map_err(|e| e.context(format!("in '{name}'")))?;
-        if let Some(table) = &table {
-            let (name, object) = (name.to_owned(), object.clone().unbind());
-            self.made().push(Made { name, object, table: table.clone() });
-        }
-        Ok(table)
+        let types = if assumed { Types::Assumed } else { Types::Certain };
+        let made =
+            described::table(py, object, self, types).map_err(|e| e.context(format!("in '{name}'")))?;
+        Ok(made.map(|made| {
+            let (name, object, table) = (name.to_owned(), object.clone().unbind(), made.table());
+            self.made().push(Named { name, object, table: made, assumed });
+            table
+        }))
     }
 
     /// `a.b` is the attribute `b` of the variable `a`.
@@ -191,6 +209,21 @@ impl ReplacementScan for Caller {
                 _ => format!("the Python variable of this name is a {kind}, which is no table"),
             })
         })
+    }
+
+    fn assume(&self, assumes: bool) {
+        self.assumes.store(assumes, Relaxed);
+    }
+
+    fn settle(&self) -> Result<bool> {
+        self.made().iter().filter(|known| known.assumed).try_fold(false, |any, known| match &known.table {
+            Made::Rows(table) => Ok(any | table.settle()?),
+            Made::Relation(_) => Ok(any),
+        })
+    }
+
+    fn has_assumed(&self) -> bool {
+        self.made().iter().any(|known| known.assumed)
     }
 
     fn borrowed(&self) -> Vec<Range<usize>> {

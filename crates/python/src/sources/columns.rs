@@ -16,6 +16,11 @@ pub trait Values: Send + Sync {
         Ok(())
     }
 
+    /// Makes a type certain that was taken from a sample of the values; whether it is another one now.
+    fn settle(&self) -> Result<bool> {
+        Ok(false)
+    }
+
     fn read(&self, rows: Range<usize>) -> Result<Column>;
 }
 
@@ -34,6 +39,10 @@ impl Source for Columns {
 
     fn n_rows(&self) -> Option<u64> {
         Some(self.n_rows as u64)
+    }
+
+    fn settle(&self, columns: &[usize]) -> Result<bool> {
+        columns.iter().try_fold(false, |any, &c| Ok(any | self.columns[c].1.settle()?))
     }
 
     fn open(&self, columns: &[usize], _: &[ColumnRange]) -> Result<Opened> {

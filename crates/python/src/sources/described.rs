@@ -5,7 +5,7 @@ use super::borrowed::BorrowedMemory;
 use super::caller::Caller;
 use super::codes::Codes;
 use super::columns::{Columns, Refused, SharedValues};
-use super::objects::{Held, Objects};
+use super::objects::{Held, Objects, Types};
 use super::plain::{Items, Plain};
 use super::raised;
 use super::reader::Reader;
@@ -45,15 +45,40 @@ fn table_described<'py>(
     Ok(Some((source, is_relation)))
 }
 
-/// The table that an object is to a caller; none if it is no table.
-pub fn table(py: Python<'_>, object: &Bound<'_, PyAny>, caller: &Caller) -> Result<Option<Arc<dyn Table>>> {
-    match table_described(py, object)? {
-        None => Ok(None),
-        Some((source, true)) => relation::table(py, object, &source, caller).map(Some),
-        Some((source, false)) => {
-            Ok(Some(Arc::new(ReplacementTable::new(source_of(py, &source, caller.borrowed())?))))
+/// What table an object is.
+pub enum Made {
+    /// A query that has not run.
+    Relation(Arc<dyn Table>),
+    Rows(Arc<ReplacementTable>),
+}
+
+impl Made {
+    pub fn table(&self) -> Arc<dyn Table> {
+        match self {
+            Made::Relation(table) => table.clone(),
+            Made::Rows(table) => table.clone(),
         }
     }
+}
+
+/// The table that an object is to a caller; none if it is no table.
+pub fn table(
+    py: Python<'_>,
+    object: &Bound<'_, PyAny>,
+    caller: &Caller,
+    types: Types,
+) -> Result<Option<Made>> {
+    Ok(match table_described(py, object)? {
+        None => None,
+        Some((source, true)) => Some(Made::Relation(relation::table(py, object, &source, caller)?)),
+        Some((source, false)) => {
+            let source = source_of(py, &source, caller.borrowed(), types)?;
+            Some(Made::Rows(Arc::new(match types {
+                Types::Certain => ReplacementTable::new(source),
+                Types::Assumed => ReplacementTable::with_assumed_types(source),
+            })))
+        }
+    })
 }
 
 /// The columns that an object has; none if it is no table, or a query that has not run.
@@ -63,7 +88,7 @@ pub fn source(
     borrowed: &Arc<BorrowedMemory>,
 ) -> Result<Option<Arc<dyn Source>>> {
     match table_described(py, object)? {
-        Some((source, false)) => source_of(py, &source, borrowed).map(Some),
+        Some((source, false)) => source_of(py, &source, borrowed, Types::Certain).map(Some),
         _ => Ok(None),
     }
 }
@@ -72,6 +97,7 @@ fn source_of(
     py: Python<'_>,
     described: &Bound<'_, PyTuple>,
     borrowed: &Arc<BorrowedMemory>,
+    types: Types,
 ) -> Result<Arc<dyn Source>> {
     let kind: String = part(described, 0)?;
     Ok(match kind.as_str() {
@@ -82,8 +108,8 @@ fn source_of(
             for column in &list {
                 let column = column.cast_into::<PyTuple>().map_err(|e| raised(py, &e.into()))?;
                 let name: String = part(&column, 0)?;
-                let (values, n) =
-                    values(py, &column, borrowed).map_err(|e| e.context(format!("in column '{name}'")))?;
+                let (values, n) = values(py, &column, borrowed, types)
+                    .map_err(|e| e.context(format!("in column '{name}'")))?;
                 ensure!(
                     n.is_none_or(|n| n == n_rows),
                     INCORRECT_DATA,
@@ -132,6 +158,7 @@ fn values(
     py: Python<'_>,
     column: &Bound<'_, PyTuple>,
     borrowed: &Arc<BorrowedMemory>,
+    types: Types,
 ) -> Result<(SharedValues, Option<usize>)> {
     let kind: String = part(column, 1)?;
     let items =
@@ -156,12 +183,12 @@ fn values(
                 Err(_) => Held::Array(items(2)?),
             };
             let n = held.len(py);
-            let objects = Objects::new(py, held, part(column, 3)?).map_err(|e| raised(py, &e))?;
+            let objects = Objects::new(py, held, part(column, 3)?, types).map_err(|e| raised(py, &e))?;
             (Arc::new(objects), Some(n))
         }
         "codes" => {
             let categories: Bound<'_, PyTuple> = part(column, 4)?;
-            let (categories, n_categories) = values(py, &categories, borrowed)?;
+            let (categories, n_categories) = values(py, &categories, borrowed, Types::Certain)?;
             let codes = items(2)?;
             let n = codes.len;
             // Only a column of refused values has no known number of them, and opening it says why.

@@ -5,13 +5,21 @@ use super::plain::Items;
 use super::raised;
 use super::shape::Shape;
 use super::value::value;
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use chalet_base::events::{self, Event};
+use chalet_base::hash::fetch;
 use chalet_base::{Result, err};
 use chalet_columns::strings::StringBuilder;
 use chalet_columns::{Builder, Column, Data, Vector};
 use chalet_types::{DataType, Value};
+use pyo3::ffi::{
+    Py_None, PyFloat_AsDouble, PyFloat_CheckExact, PyObject, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::{PoisonError, RwLock};
 
 /// Where the objects are.
 pub enum Held {
@@ -24,6 +32,14 @@ impl Held {
         match self {
             Held::Array(items) => items.len,
             Held::Tuple(tuple) => tuple.bind(py).len(),
+        }
+    }
+
+    /// The references of an array that lie one behind the other.
+    fn addresses(&self) -> Option<&[*mut PyObject]> {
+        match self {
+            Held::Array(items) => items.pointers(),
+            Held::Tuple(_) => None,
         }
     }
 
@@ -43,41 +59,192 @@ impl Held {
     }
 }
 
+/// How types are found.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Types {
+    /// From all values.
+    Certain,
+    /// From a sample of many values, until it is known which columns are read.
+    Assumed,
+}
+
+/// Columns of no more objects than this are looked at as a whole.
+const FEW: usize = 1024;
+
+/// Objects of a sample.
+const SAMPLED: usize = 64;
+
 pub struct Objects {
     held: Held,
-    ty: DataType,
     /// NaN is NULL.
     missing: bool,
+    known: RwLock<Known>,
+}
+
+#[derive(Clone)]
+struct Known {
+    ty: DataType,
+    certain: bool,
 }
 
 impl Objects {
-    /// Looks at all objects for the type that they have together.
-    pub fn new(py: Python<'_>, held: Held, missing: bool) -> PyResult<Objects> {
-        let mut shape = Shape::default();
-        for row in 0..held.len(py) {
-            shape.add(&held.get(py, row)?, missing)?;
+    /// Looks at objects for the type that they have together.
+    pub fn new(py: Python<'_>, held: Held, missing: bool, types: Types) -> PyResult<Objects> {
+        let certain = types == Types::Certain || held.len(py) <= FEW;
+        let ty = if certain { type_of_all(py, &held, missing)? } else { type_of_some(py, &held, missing)? };
+        if !certain {
+            events::count(Event::ObjectColumnsAssumed);
         }
-        let mut ty = shape.ty();
-        if *ty.bare() == DataType::Nothing {
-            // A column of NULLs alone is one of texts, as in the kernel.
-            ty = DataType::String.nullable();
-        }
-        Ok(Objects { held, ty, missing })
+        Ok(Objects { held, missing, known: RwLock::new(Known { ty, certain }) })
     }
+
+    fn known(&self) -> Known {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The type of all objects.
+fn type_of_all(py: Python<'_>, held: &Held, missing: bool) -> PyResult<DataType> {
+    let mut shape = Shape::default();
+    match held.addresses() {
+        Some(objects) => note(py, objects, missing, &mut shape)?,
+        None => (0..held.len(py)).try_for_each(|row| shape.add(&held.get(py, row)?, missing))?,
+    }
+    Ok(type_of(&shape))
+}
+
+/// The type of objects at even distances.
+fn type_of_some(py: Python<'_>, held: &Held, missing: bool) -> PyResult<DataType> {
+    let (mut shape, n) = (Shape::default(), held.len(py));
+    for sampled in 0..SAMPLED {
+        shape.add(&held.get(py, sampled * n / SAMPLED)?, missing)?;
+    }
+    Ok(type_of(&shape))
+}
+
+fn type_of(shape: &Shape) -> DataType {
+    let ty = shape.ty();
+    // A column of NULLs alone is one of texts, as in the kernel.
+    if *ty.bare() == DataType::Nothing { DataType::String.nullable() } else { ty }
+}
+
+/// Notes objects of an array. Texts and None are told by addresses: that is most of what such arrays hold, and counting
+/// references to each object takes longer than all else.
+fn note(py: Python<'_>, objects: &[*mut PyObject], missing: bool, shape: &mut Shape) -> PyResult<()> {
+    let mut last = null_mut();
+    for (at, &object) in objects.iter().enumerate() {
+        // Equal words of a column often are one object.
+        if object == last && at > 0 {
+            continue;
+        }
+        last = object;
+        if let Some(&ahead) = objects.get(at + AHEAD) {
+            fetch(ahead);
+        }
+        if is_null(py, object, missing) {
+            shape.null = true;
+        } else if is_text(py, object) {
+            shape.text = true;
+        } else {
+            // SAFETY: the array holds references to objects; the GIL is held, so none of them goes away before it is
+            // counted here.
+            shape.add(&unsafe { Bound::from_borrowed_ptr(py, object) }, missing)?;
+        }
+    }
+    Ok(())
+}
+
+/// Objects are fetched into the cache so many ahead.
+const AHEAD: usize = 16;
+
+/// Whether an entry of an object array is None, or nothing, which stands for it, or NaN where that is `missing`.
+fn is_null(_: Python<'_>, object: *mut PyObject, missing: bool) -> bool {
+    // SAFETY: None is there as long as the interpreter is; of other objects the array holds references, and the GIL is held.
+    unsafe {
+        let is_nan = || PyFloat_CheckExact(object) != 0 && PyFloat_AsDouble(object).is_nan();
+        object.is_null() || object == Py_None() || missing && is_nan()
+    }
+}
+
+/// Whether an entry of an object array, which is not None, is a str, and not of a class derived from it.
+fn is_text(_: Python<'_>, object: *mut PyObject) -> bool {
+    // SAFETY: the array holds a reference to the object, and the GIL is held, so that it is there.
+    unsafe { PyUnicode_CheckExact(object) != 0 }
 }
 
 impl Values for Objects {
     fn ty(&self) -> DataType {
-        self.ty.clone()
+        self.known().ty
+    }
+
+    fn settle(&self) -> Result<bool> {
+        let known = self.known();
+        if known.certain {
+            return Ok(false);
+        }
+        let ty = Python::attach(|py| type_of_all(py, &self.held, self.missing).map_err(|e| raised(py, &e)))?;
+        events::count(Event::ObjectColumnsSettled);
+        let is_another = ty != known.ty;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Known { ty, certain: true };
+        Ok(is_another)
     }
 
     fn read(&self, rows: Range<usize>) -> Result<Column> {
+        let ty = self.known().ty;
         Python::attach(|py| {
+            if *ty.bare() == DataType::String
+                && let Some(objects) = self.held.addresses()
+                && let Some(vector) = texts_of(py, &objects[rows.clone()], ty.is_nullable(), self.missing)
+                    .map_err(|e| raised(py, &e))?
+            {
+                return Ok(Column::Flat(vector));
+            }
             let objects = rows.map(|row| self.held.get(py, row));
-            let vector = vector(objects, &self.ty, self.missing).map_err(|e| raised(py, &e))??;
+            let vector = vector(objects, &ty, self.missing).map_err(|e| raised(py, &e))??;
             Ok(Column::Flat(vector))
         })
     }
+}
+
+/// Texts of an array; none where other objects than str and NULL are among them, or NULL that has no place.
+fn texts_of(
+    py: Python<'_>,
+    objects: &[*mut PyObject],
+    nullable: bool,
+    missing: bool,
+) -> PyResult<Option<Vector>> {
+    let mut builder = StringBuilder::with_capacity(objects.len());
+    let mut valid = nullable.then(|| BooleanBufferBuilder::new(objects.len()));
+    for (at, &object) in objects.iter().enumerate() {
+        if let Some(&ahead) = objects.get(at + AHEAD) {
+            fetch(ahead);
+        }
+        let is_null = is_null(py, object, missing);
+        match &mut valid {
+            Some(valid) => valid.append(!is_null),
+            None if is_null => return Ok(None),
+            None => {}
+        }
+        if is_null {
+            builder.push(&[]);
+            continue;
+        }
+        if !is_text(py, object) {
+            return Ok(None);
+        }
+        let mut len = 0;
+        // SAFETY: this is a str that the array keeps; its UTF-8 form lives as long as it does, and the GIL is held while
+        // it is copied.
+        unsafe {
+            let bytes = PyUnicode_AsUTF8AndSize(object, &raw mut len);
+            if bytes.is_null() {
+                return Err(PyErr::fetch(py));
+            }
+            builder.push(std::slice::from_raw_parts(bytes.cast(), len as usize));
+        }
+    }
+    let validity = valid.map(|mut bits| NullBuffer::new(bits.finish())).filter(|v| v.null_count() > 0);
+    Ok(Some(Vector::new(Data::Str(builder.finish()), validity)))
 }
 
 /// Objects as a vector of a type. The inner error is of the engine.

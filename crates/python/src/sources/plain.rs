@@ -6,6 +6,7 @@ use super::columns::Values;
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::bits;
 use chalet_columns::strings::StringBuilder;
 use chalet_columns::{Buf, Column, Data, Native, Vector};
 use chalet_types::calendar::Civil;
@@ -63,6 +64,24 @@ impl Items {
         // the row is inside. Its owner may write meanwhile, as it may while numpy itself reads without the GIL: then
         // any bytes are read, and every byte is valid.
         unsafe { std::slice::from_raw_parts(self.start().offset(row as isize * self.stride), self.size) }
+    }
+
+    /// The items when they are addresses that lie one behind the other.
+    pub fn pointers<T>(&self) -> Option<&[*mut T]> {
+        let size = size_of::<*mut T>();
+        let start = self.start().cast::<*mut T>();
+        if self.size != size || self.stride != size as isize || !start.is_aligned() || start.is_null() {
+            return None;
+        }
+        // SAFETY: the lease keeps the array's memory, in which `len` items lie without gaps. On writes by its owner see `item`.
+        Some(unsafe { std::slice::from_raw_parts(start, self.len) })
+    }
+
+    /// The bytes of all items of one byte that lie one behind the other.
+    fn bytes(&self) -> Option<&[u8]> {
+        let is_plain = self.size == 1 && self.stride == 1 && !self.start().is_null();
+        // SAFETY: as above.
+        is_plain.then(|| unsafe { std::slice::from_raw_parts(self.start(), self.len) })
     }
 
     /// The whole memory when the items lie one behind the other.
@@ -266,15 +285,15 @@ impl Values for Plain {
     }
 
     fn read(&self, rows: Range<usize>) -> Result<Column> {
-        let masked = self.mask.as_ref().map(|mask| {
-            let bits = BooleanBuffer::collect_bool(rows.len(), |i| mask.item(rows.start + i)[0] == 0);
-            NullBuffer::new(bits)
-        });
+        let masked = self.mask.as_ref().and_then(|mask| unmasked(mask, rows.clone()));
         let r = rows.clone();
         let (data, nulls) = match &self.kind {
             Kind::Bool => {
-                let values = rows.map(|row| u8::from(self.items.item(row)[0] != 0));
-                (u8::wrap(values.collect()), None)
+                let values = match self.items.bytes() {
+                    Some(bytes) => bytes[rows].iter().map(|&byte| u8::from(byte != 0)).collect(),
+                    None => rows.map(|row| u8::from(self.items.item(row)[0] != 0)).collect(),
+                };
+                (u8::wrap(values), None)
             }
             Kind::UInt(1) => self.whole::<u8>(r),
             Kind::UInt(2) => self.whole::<u16>(r),
@@ -384,7 +403,21 @@ fn kind(dtype: &str, missing: bool, zone: Option<&str>) -> Result<Kind> {
 fn nulls_where<T: Copy>(values: &[T], is_missing: impl Fn(T) -> bool) -> Option<NullBuffer> {
     // Without an early exit the loop is made of wide instructions; mostly nothing is missing.
     let any = dispatch_simd(|| values.iter().fold(false, |any, &x| any | is_missing(x)));
-    any.then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |i| !is_missing(values[i]))))
+    any.then(|| {
+        let valid: Vec<u8> = values.iter().map(|&x| u8::from(!is_missing(x))).collect();
+        NullBuffer::new(bits::nonzero(&valid))
+    })
+}
+
+/// The rows that a mask does not hide, when it hides any.
+fn unmasked(mask: &Items, rows: Range<usize>) -> Option<NullBuffer> {
+    let Some(bytes) = mask.bytes() else {
+        let valid = BooleanBuffer::collect_bool(rows.len(), |i| mask.item(rows.start + i)[0] == 0);
+        return Some(NullBuffer::new(valid)).filter(|valid| valid.null_count() > 0);
+    };
+    let bytes = &bytes[rows];
+    let any = dispatch_simd(|| bytes.iter().fold(0, |any, &byte| any | byte)) != 0;
+    any.then(|| NullBuffer::new(!&bits::nonzero(bytes)))
 }
 
 fn date32(days: Option<i64>) -> Result<i32> {

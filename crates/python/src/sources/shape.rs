@@ -27,7 +27,7 @@ pub struct Shape {
     float: bool,
     /// Most digits before and behind the point.
     decimal: Option<(usize, usize)>,
-    text: bool,
+    pub text: bool,
     date: bool,
     /// Whether nanoseconds are needed; the zone.
     timestamp: Option<(bool, Zone)>,
