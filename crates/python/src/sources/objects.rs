@@ -5,6 +5,7 @@ use super::plain::Items;
 use super::raised;
 use super::shape::Shape;
 use super::value::value;
+use crate::parallel;
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use chalet_base::events::{self, Event};
 use chalet_base::hash::fetch;
@@ -13,12 +14,14 @@ use chalet_columns::strings::StringBuilder;
 use chalet_columns::{Builder, Column, Data, Vector};
 use chalet_types::{DataType, Value};
 use pyo3::ffi::{
-    Py_None, PyFloat_AsDouble, PyFloat_CheckExact, PyObject, PyUnicode_AsUTF8AndSize, PyUnicode_CheckExact,
+    Py_None, Py_TYPE, PyFloat_AsDouble, PyFloat_CheckExact, PyObject, PyUnicode_AsUTF8AndSize,
+    PyUnicode_CheckExact, PyUnicode_Type,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::ops::Range;
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{PoisonError, RwLock};
 
 /// Where the objects are.
@@ -107,7 +110,10 @@ impl Objects {
 fn type_of_all(py: Python<'_>, held: &Held, missing: bool) -> PyResult<DataType> {
     let mut shape = Shape::default();
     match held.addresses() {
-        Some(objects) => note(py, objects, missing, &mut shape)?,
+        Some(objects) => match texts_and_none(py, objects) {
+            Some(null) => (shape.text, shape.null) = (true, null),
+            None => note(py, objects, missing, &mut shape)?,
+        },
         None => (0..held.len(py)).try_for_each(|row| shape.add(&held.get(py, row)?, missing))?,
     }
     Ok(type_of(&shape))
@@ -127,6 +133,46 @@ fn type_of(shape: &Shape) -> DataType {
     // A column of NULLs alone is one of texts, as in the kernel.
     if *ty.bare() == DataType::Nothing { DataType::String.nullable() } else { ty }
 }
+
+/// Whether None is among objects that are texts else; nothing where they are not, or are None all of them. Several threads
+/// look while this one holds the GIL: nothing changes meanwhile.
+fn texts_and_none(_: Python<'_>, objects: &[*mut PyObject]) -> Option<bool> {
+    const PIECE: usize = 1 << 16;
+    /// Bytes that a look at an object costs, about.
+    const LOOK: usize = 64;
+    let (null, text, other) = (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
+    let pieces: Vec<Addresses> = objects.chunks(PIECE).map(Addresses).collect();
+    let look = |piece: usize| {
+        let Addresses(objects) = &pieces[piece];
+        if other.load(Relaxed) {
+            return Ok(());
+        }
+        // SAFETY: the objects are there, as said above; their types and None are as long as the interpreter is.
+        let (none, str) = unsafe { (Py_None(), &raw mut PyUnicode_Type) };
+        let (mut nulls, mut texts) = (0, 0);
+        for (at, &object) in objects.iter().enumerate() {
+            if let Some(&ahead) = objects.get(at + AHEAD) {
+                fetch(ahead);
+            }
+            let is_null = object.is_null() || object == none;
+            nulls += usize::from(is_null);
+            // SAFETY: as above.
+            texts += usize::from(!is_null && unsafe { Py_TYPE(object) } == str);
+        }
+        null.fetch_or(nulls > 0, Relaxed);
+        text.fetch_or(texts > 0, Relaxed);
+        other.fetch_or(nulls + texts < objects.len(), Relaxed);
+        Ok(())
+    };
+    let looked = parallel::each(pieces.len(), objects.len() * LOOK, look);
+    (looked.is_ok() && text.into_inner() && !other.into_inner()).then(|| null.into_inner())
+}
+
+/// Addresses of objects that several threads look at.
+struct Addresses<'a>(&'a [*mut PyObject]);
+
+// SAFETY: nobody writes to the objects while they are looked at.
+unsafe impl Sync for Addresses<'_> {}
 
 /// Notes objects of an array. Texts and None are told by addresses: that is most of what such arrays hold, and counting
 /// references to each object takes longer than all else.
