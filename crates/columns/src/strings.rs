@@ -47,6 +47,30 @@ pub fn pointer_view(bytes: &[u8], buffer: u32, offset: u32) -> u128 {
         | u128::from(offset) << 96
 }
 
+/// The view of the string of `len` bytes at `offset` of `bytes`, which are the buffer of this number. Panics where they are fewer.
+#[inline(always)]
+pub fn view_at(bytes: &[u8], offset: usize, len: usize, buffer: u32) -> u128 {
+    if len > INLINE {
+        return pointer_view(&bytes[offset..offset + len], buffer, offset as u32);
+    }
+    short_view_at(bytes, offset, len)
+}
+
+/// The same of a string that fits into its view.
+#[inline(always)]
+pub fn short_view_at(bytes: &[u8], offset: usize, len: usize) -> u128 {
+    debug_assert!(len <= INLINE);
+    // Twelve bytes can be loaded at once nearly everywhere; what does not belong is masked off.
+    if let Some(twelve) = bytes.get(offset..).and_then(<[u8]>::first_chunk::<INLINE>) {
+        let (low, high) = (twelve.first_chunk().copied(), twelve.last_chunk().copied());
+        let low = u64::from_le_bytes(low.unwrap_or_default());
+        let high = u32::from_le_bytes(high.unwrap_or_default());
+        let text = u128::from(low) | u128::from(high) << 64;
+        return (text & ((1u128 << (8 * len)) - 1)) << 32 | len as u128;
+    }
+    inline_view(&bytes[offset..offset + len])
+}
+
 /// The view that stands for NULL where strings are compared by their views: an empty one whose unused bytes are not zero, so that
 /// it equals no string, and is copied and hashed as any short one.
 pub const NULL_VIEW: u128 = 1 << 32;

@@ -7,7 +7,7 @@ use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::strings::{INLINE, inline_view, pointer_view};
+use chalet_columns::strings::{INLINE, pointer_view, short_view_at};
 use chalet_columns::{Buf, Strings};
 
 /// Views address bytes by 32 bits; a buffer longer than this is shared in several slices.
@@ -27,7 +27,7 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
             bail!(INCORRECT_DATA, "Offsets of an Arrow string column are out of order or out of bounds");
         };
         if text.len() <= INLINE {
-            views.push(inline_view(text));
+            views.push(short_view_at(bytes, start, text.len()));
             continue;
         }
         ensure!(text.len() < WINDOW, NOT_IMPLEMENTED, "A string of {} bytes is too long", text.len());

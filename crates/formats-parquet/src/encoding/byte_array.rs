@@ -5,25 +5,7 @@
 use super::{cut_short, delta};
 use arrow_buffer::Buffer;
 use chalet_base::Result;
-use chalet_columns::strings::{INLINE, inline_view, pointer_view};
-
-/// The view of a string that stands at `offset` of `bytes`.
-#[inline(always)]
-fn view_at(bytes: &[u8], offset: usize, len: usize, buffer: u32) -> u128 {
-    if len > INLINE {
-        return pointer_view(&bytes[offset..offset + len], buffer, offset as u32);
-    }
-    // Twelve bytes can be loaded at once nearly everywhere; what does not belong is masked off.
-    if let Some(twelve) = bytes.get(offset..offset + INLINE) {
-        let low = u64::from_le_bytes([
-            twelve[0], twelve[1], twelve[2], twelve[3], twelve[4], twelve[5], twelve[6], twelve[7],
-        ]);
-        let high = u32::from_le_bytes([twelve[8], twelve[9], twelve[10], twelve[11]]);
-        let text = u128::from(low) | u128::from(high) << 64;
-        return (text & ((1u128 << (8 * len)) - 1)) << 32 | len as u128;
-    }
-    inline_view(&bytes[offset..offset + len])
-}
+use chalet_columns::strings::view_at;
 
 /// Appends the views of `n` plain strings from `at` on; returns where the next one begins.
 pub fn plain(bytes: &[u8], mut at: usize, n: usize, buffer: u32, views: &mut Vec<u128>) -> Result<usize> {

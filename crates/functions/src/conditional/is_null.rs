@@ -1,6 +1,7 @@
 //! `isNull`, `isNotNull`, `isNullable`, `isZeroOrNull`: questions about NULL.
 
 use chalet_base::{Result, ensure};
+use chalet_columns::bits;
 use chalet_columns::{Column, Data, Native, Vector, each_native};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
@@ -68,7 +69,8 @@ fn nulls(vector: &Vector, null: u8) -> Vec<u8> {
     }
     match &vector.validity {
         None => vec![null ^ 1; vector.len()],
-        Some(validity) => validity.iter().map(|valid| null ^ u8::from(valid)).collect(),
+        Some(validity) if null == 0 => bits::to_bytes(validity.inner()),
+        Some(validity) => bits::to_bytes(&!validity.inner()),
     }
 }
 

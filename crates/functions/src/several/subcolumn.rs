@@ -2,7 +2,7 @@
 
 use crate::plain::Plain;
 use chalet_base::{Result, bail, err};
-use chalet_columns::{Buf, Column, Data, List, Vector, json, qbit, variant};
+use chalet_columns::{Buf, Column, Data, List, Vector, bits, json, qbit, variant};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Context, Dictionaries, Example, Nulls, Record, SeveralTypes,
@@ -276,9 +276,10 @@ fn take_step(vector: &Vector, ty: &DataType, step: &Step) -> Result<Vector> {
             Vector::new(Data::Fixed(plane), vector.validity.clone())
         }
         Step::Field(at) => vector.structure()?.fields[*at].clone(),
-        Step::IsNull => {
-            (0..vector.len()).map(|row| u8::from(vector.is_null(row))).collect::<Vec<u8>>().into()
-        }
+        Step::IsNull => match &vector.validity {
+            Some(validity) => bits::to_bytes(&!validity.inner()).into(),
+            None => vec![0u8; vector.len()].into(),
+        },
         Step::Sizes => {
             let sizes = vector.list()?.ranges().map(|range| range.len() as u64);
             sizes.collect::<Vec<u64>>().into()
