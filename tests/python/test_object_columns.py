@@ -171,3 +171,21 @@ def test_masks_of_nullable_columns(connection):
     assert answer(connection, "SELECT count(), count(x), sum(x) FROM g", g=g) == [(len(g), len(kept), int(kept.sum()))]
     h = pandas.DataFrame({"v": numpy.where(mask, numpy.nan, values)})
     assert answer(connection, "SELECT count(v), sum(v) FROM h", h=h) == [(len(left), float(left.sum()))]
+
+
+def test_relations_look_at_what_they_name(connection):
+    f = frame_with(None)
+    relation = connection.sql("SELECT * FROM f")
+    assert relation.filter("s IS NULL").aggregate("count()").fetchall() == [(1,)]
+    assert relation.aggregate("count(s)").fetchall() == [(N - 1,)]
+    numbers = connection.sql("SELECT id FROM f WHERE id % 2 = 0")
+    g = f
+    before = dict(answer(connection, "SELECT event, value FROM system.events WHERE event = 'ObjectColumnsSettled'"))
+    assert connection.sql("SELECT id FROM g").filter("id > 10").aggregate("count()").fetchall() == [(N - 11,)]
+    assert numbers.aggregate("max(id)").fetchall() == [(N - 2,)]
+    after = dict(answer(connection, "SELECT event, value FROM system.events WHERE event = 'ObjectColumnsSettled'"))
+    assert before == after
+    h = numbers
+    assert connection.sql("SELECT count() FROM f WHERE id IN (SELECT id FROM h) AND s IS NOT NULL").fetchall() == [
+        (N // 2 - (LATE % 2 == 0),)
+    ]

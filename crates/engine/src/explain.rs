@@ -1,5 +1,6 @@
 //! EXPLAIN: the statement at a stage of its life, as text.
 
+use crate::binding::bind;
 use crate::explain_indexes;
 use crate::explain_syntax;
 use crate::plan_optimizer;
@@ -7,7 +8,6 @@ use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::bind_query;
 use chalet_binder::table_columns::bind_constant;
 use chalet_exec::explain::{Pipeline, PlanNotes};
 use chalet_memory::profile::Profile;
@@ -28,7 +28,7 @@ pub(crate) fn run(statement: &ast::Explain, ctx: &QueryContext) -> Result<String
             let in_one_line = flag(&statement.settings, "oneline", ctx)?;
             Ok(explain_syntax::text(inner, in_one_line, ctx))
         }
-        ExplainKind::QueryTree => Ok(explain(&bind_query(query(inner, "QUERY TREE")?, ctx, &ctx.ids)?.plan)),
+        ExplainKind::QueryTree => Ok(explain(&bind(query(inner, "QUERY TREE")?, ctx)?.plan)),
         ExplainKind::Plan => {
             let plan = plan(query(inner, "PLAN")?, ctx)?;
             match has_indexes(&statement.settings, ctx)? {
@@ -165,7 +165,7 @@ pub(crate) fn estimate(statement: &ast::Statement, ctx: &QueryContext) -> Result
     let StatementKind::Query(query) = &statement.kind else {
         bail!(INCORRECT_QUERY, "Only SELECT is supported for EXPLAIN ESTIMATE query")
     };
-    let written = bind_query(query, ctx, &ctx.ids)?.plan;
+    let written = bind(query, ctx)?.plan;
     let tables = explain_indexes::tables_with_rows(&written);
     explain_indexes::estimate(&plan_optimizer::optimized(written, ctx)?, tables, ctx)
 }
@@ -212,7 +212,7 @@ fn unsupported<T>(kind: &str) -> Result<T> {
 }
 
 fn plan(query: &ast::Query, ctx: &QueryContext) -> Result<Plan> {
-    plan_optimizer::optimized(bind_query(query, ctx, &ctx.ids)?.plan, ctx)
+    plan_optimizer::optimized(bind(query, ctx)?.plan, ctx)
 }
 
 /// Between two looks at the threads where no setting says otherwise. Each look wakes a thread: at one a millisecond that costs

@@ -36,6 +36,7 @@
 
 pub mod answer;
 mod backup;
+mod binding;
 mod column_checks;
 mod column_codecs;
 mod column_definitions;

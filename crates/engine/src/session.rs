@@ -1,6 +1,7 @@
 //! One session: its settings, current database and temporary tables. Statements run one after the other.
 
 use crate::answer::{Answer, Outline, StreamConsumer, Summary};
+use crate::binding::bind;
 use crate::database::Database;
 use crate::fork_guard::ForkGuard;
 use crate::insert_data::InsertData;
@@ -15,7 +16,7 @@ use crate::statements::output::Output;
 use crate::statements::readonly::gives_rows;
 use crate::{statements, written_settings};
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::{Environment, bind_query};
+use chalet_binder::Environment;
 use chalet_syntax::ast::{self, StatementKind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -121,7 +122,7 @@ impl Session {
             return Ok(None);
         }
         let ctx = &*written_settings::of_statement(&statement, &ctx)?;
-        let bound = bind_query(query, ctx, &ctx.ids)?;
+        let bound = bind(query, ctx)?;
         Ok(Some(bound.fields.into_iter().map(|field| (field.name.to_string(), field.ty)).collect()))
     }
 

@@ -1,6 +1,7 @@
 //! DESCRIBE: columns of a table, a table function or a query.
 
 use super::output::{Output, print_rows};
+use crate::binding::bind;
 use crate::column_definitions::shown_default;
 use crate::materialized;
 use crate::query_context::QueryContext;
@@ -8,7 +9,7 @@ use crate::stored_columns::bind_stored;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_call_arguments;
-use chalet_binder::{Environment, bind_query, has_parameters};
+use chalet_binder::{Environment, has_parameters};
 use chalet_functions::several::subcolumn;
 use chalet_storage::merge_tree::PERSISTED;
 use chalet_storage::{ColumnSchema, TableSchema};
@@ -133,14 +134,14 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
             table.schema()
         }
         TableKind::Query(query) => {
-            let bound = bind_query(query, ctx, &ctx.ids)?;
+            let bound = bind(query, ctx)?;
             TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call)
             if call.name.eq_ignore_ascii_case("view")
                 && let [ast::Expr { kind: ast::ExprKind::Subquery(query), .. }] = &call.args[..] =>
         {
-            let bound = bind_query(query, ctx, &ctx.ids)?;
+            let bound = bind(query, ctx)?;
             TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call)
@@ -153,7 +154,7 @@ fn schema_of(target: &ast::TableExpr, ctx: &QueryContext) -> Result<TableSchema>
             let Some(ast::StatementKind::Query(query)) = parsed.first().map(|s| &s.kind) else {
                 bail!(LOGICAL_ERROR, "Cannot describe {written}")
             };
-            let bound = bind_query(query, ctx, &ctx.ids)?;
+            let bound = bind(query, ctx)?;
             TableSchema::new(ctx.columns_of(&bound))
         }
         TableKind::Function(call) => {

@@ -5,6 +5,7 @@ use super::output::Output;
 use super::partitioned::Partitioned;
 use super::receiver::Receiver;
 use super::structure_hint::with_structure;
+use crate::binding::bind;
 use crate::defaults::{complete, with_defaults};
 use crate::formats::FORMATS;
 use crate::insert_data::{GivenRows, InsertData};
@@ -17,7 +18,7 @@ use crate::remote;
 use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::{bind_call_arguments, bind_default, cast_column};
-use chalet_binder::{BoundQuery, Environment, TableArgument, bind_query, matcher_regex};
+use chalet_binder::{BoundQuery, Environment, TableArgument, matcher_regex};
 use chalet_columns::{Block, Column, Vector};
 use chalet_formats::{Compression, Input, Schema};
 use chalet_plan::{Expr, Field, Plan, Values};
@@ -48,7 +49,7 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
         (ast::InsertSource::Inline { query: Some(query), format, data }, given) => {
             let target = given_columns(&*to.table, columns.clone());
             let query = input_data::with_data(query, &format.name, &data.content, given, &target)?;
-            from_bound(&to, columns, bind_query(&query, ctx, &ctx.ids)?, ctx)?
+            from_bound(&to, columns, bind(&query, ctx)?, ctx)?
         }
         (ast::InsertSource::Inline { format, .. }, Some(InsertData::Bytes(bytes))) => {
             from_data(&to, columns, &format.name, Input::stream(bytes), ctx)?
@@ -70,7 +71,7 @@ pub(crate) fn run(insert: &ast::Insert, ctx: &QueryContext, output: &mut Output)
                 }
                 ast::InsertTarget::Function(_) => Cow::Borrowed(&**query),
             };
-            let bound = bind_query(&query, ctx, &ctx.ids)?;
+            let bound = bind(&query, ctx)?;
             from_bound(&to, columns, bound, &*deduplication::of_query(&*to.table, &query, ctx)?)?
         }
         (ast::InsertSource::Inline { format, data, .. }, None) => {
@@ -128,7 +129,7 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
                 && args.get(place).is_none_or(says_auto)
                 && let ast::InsertSource::Query(query) = &insert.source
             {
-                let bound = bind_query(query, ctx, &ctx.ids)?;
+                let bound = bind(query, ctx)?;
                 let structure = TableArgument::Word(structure_text(&bound.fields));
                 match args.get_mut(place) {
                     Some(auto) => *auto = structure,
@@ -312,7 +313,7 @@ pub(crate) fn from_query(
     ctx: &QueryContext,
 ) -> Result<Written> {
     let to = Destination { table, name: name.into(), key: None, columns: None };
-    from_bound(&to, None, bind_query(query, ctx, &ctx.ids)?, ctx)
+    from_bound(&to, None, bind(query, ctx)?, ctx)
 }
 
 /// Inserts the rows of a bound query.

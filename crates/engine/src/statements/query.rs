@@ -3,13 +3,14 @@
 use super::output::{Output, format_of, write_request};
 use crate::answer::Rows;
 use crate::answer::{StreamConsumer, StreamPart};
+use crate::binding::bind;
 use crate::extremes::Extremes;
 use crate::formats::FORMATS;
 use crate::plan_optimizer;
 use crate::query_context::QueryContext;
 use crate::replacement_scan::detached;
 use chalet_base::{Result, bail, err};
-use chalet_binder::{BoundQuery, bind_query};
+use chalet_binder::BoundQuery;
 use chalet_columns::Block;
 use chalet_exec::pool;
 use chalet_formats::output::{Memory, Sink};
@@ -26,7 +27,7 @@ pub(crate) fn run(
     ctx: &QueryContext,
     output: &mut Output,
 ) -> Result<()> {
-    let mut bound = bound(query, ctx)?;
+    let mut bound = bind(query, ctx)?;
     bound.plan = limited(bound.plan, ctx);
     let mut format = format_of(tail, output);
     if let Some(outfile) = &tail.outfile {
@@ -47,20 +48,6 @@ pub(crate) fn run(
         None => output.put_rows(collect(bound, ctx)?)?,
     }
     Ok(())
-}
-
-/// A query that is bound. Until it is known which columns it names, those of the caller's objects may have types that only a
-/// sample of their values told; where one of them is wrong it is bound once more, with the types of all values.
-fn bound(query: &ast::Query, ctx: &QueryContext) -> Result<BoundQuery> {
-    let Some(replacement_scan) = &ctx.replacement_scan else { return bind_query(query, ctx, &ctx.ids) };
-    replacement_scan.assume(true);
-    let bound = bind_query(query, ctx, &ctx.ids);
-    replacement_scan.assume(false);
-    let was_wrong = match bound {
-        Ok(_) => replacement_scan.settle()?,
-        Err(_) => replacement_scan.has_assumed(),
-    };
-    if was_wrong { bind_query(query, ctx, &ctx.ids) } else { bound }
 }
 
 /// The settings `limit` and `offset`, on top of the query's own.
@@ -133,7 +120,7 @@ pub(crate) fn stream(
     ctx: &QueryContext,
     mut consumer: StreamConsumer,
 ) -> Result<Option<u64>> {
-    let mut bound = bound(query, ctx)?;
+    let mut bound = bind(query, ctx)?;
     bound.plan = limited(bound.plan, ctx);
     let header = Rows {
         names: bound.fields.iter().map(|f| f.name.to_string()).collect(),

@@ -88,6 +88,20 @@ impl Caller {
         &self.registered
     }
 
+    /// Whether types may be taken from samples now.
+    pub fn assumes(&self) -> bool {
+        self.assumes.load(Relaxed)
+    }
+
+    /// Who resolves the names in queries that have not run.
+    fn relations(&self) -> Vec<Arc<Caller>> {
+        let relation = |known: &Named| match &known.table {
+            Made::Relation(_, inner) => Some(inner.clone()),
+            Made::Rows(_) | Made::Answer(_) => None,
+        };
+        self.made().iter().filter_map(relation).collect()
+    }
+
     fn made(&self) -> MutexGuard<'_, Vec<Named>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -118,7 +132,7 @@ impl Caller {
 
     /// The table that an object is; none if it is no table.
     fn table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> Result<Option<Arc<dyn Table>>> {
-        let assumed = self.assumes.load(Relaxed);
+        let assumed = self.assumes();
         if let Some(known) = self.made().iter_mut().find(|known| known.name == name) {
             if let Made::Rows(table) = &mut known.table
                 && known.assumed
@@ -213,17 +227,25 @@ impl ReplacementScan for Caller {
 
     fn assume(&self, assumes: bool) {
         self.assumes.store(assumes, Relaxed);
+        self.relations().iter().for_each(|inner| inner.assume(assumes));
     }
 
     fn settle(&self) -> Result<bool> {
-        self.made().iter().filter(|known| known.assumed).try_fold(false, |any, known| match &known.table {
-            Made::Rows(table) => Ok(any | table.settle()?),
-            Made::Relation(_) => Ok(any),
-        })
+        let assumed = |known: &&Named| known.assumed;
+        let mut any =
+            self.made().iter().filter(assumed).try_fold(false, |any, known| match &known.table {
+                Made::Rows(table) => Ok(any | table.settle()?),
+                Made::Relation(..) | Made::Answer(_) => Ok(any),
+            })?;
+        for inner in self.relations() {
+            any |= inner.settle()?;
+        }
+        Ok(any)
     }
 
     fn has_assumed(&self) -> bool {
-        self.made().iter().any(|known| known.assumed)
+        let own = self.made().iter().any(|known| known.assumed && matches!(known.table, Made::Rows(_)));
+        own || self.relations().iter().any(|inner| inner.has_assumed())
     }
 
     fn borrowed(&self) -> Vec<Range<usize>> {

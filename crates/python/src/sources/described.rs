@@ -47,15 +47,17 @@ fn table_described<'py>(
 
 /// What table an object is.
 pub enum Made {
-    /// A query that has not run.
-    Relation(Arc<dyn Table>),
+    /// A query that has not run, and who resolves the names in it.
+    Relation(Arc<dyn Table>, Arc<Caller>),
+    /// The rows of a query that has run.
+    Answer(Arc<dyn Table>),
     Rows(Arc<ReplacementTable>),
 }
 
 impl Made {
     pub fn table(&self) -> Arc<dyn Table> {
         match self {
-            Made::Relation(table) => table.clone(),
+            Made::Relation(table, _) | Made::Answer(table) => table.clone(),
             Made::Rows(table) => table.clone(),
         }
     }
@@ -70,7 +72,7 @@ pub fn table(
 ) -> Result<Option<Made>> {
     Ok(match table_described(py, object)? {
         None => None,
-        Some((source, true)) => Some(Made::Relation(relation::table(py, object, &source, caller)?)),
+        Some((source, true)) => Some(relation::table(py, object, &source, caller)?),
         Some((source, false)) => {
             let source = source_of(py, &source, caller.borrowed(), types)?;
             Some(Made::Rows(Arc::new(match types {

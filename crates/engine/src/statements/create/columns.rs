@@ -1,6 +1,7 @@
 //! The columns of CREATE TABLE and VIEW: as they are declared, taken from elsewhere, and as SHOW CREATE prints them.
 
 use super::{projection, skip_index};
+use crate::binding::bind;
 use crate::column_checks::{check_stored, check_type};
 use crate::column_definitions::{columns, declared_type, default_and_comment};
 use crate::function_table::called;
@@ -8,7 +9,6 @@ use crate::query_context::QueryContext;
 use crate::stored_columns::validate;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
-use chalet_binder::bind_query;
 use chalet_storage::catalog::quoted;
 use chalet_storage::{ColumnSchema, Constraint, SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, CreateSource};
@@ -37,7 +37,7 @@ pub(super) fn declared_schema(create: &ast::CreateTable, ctx: &QueryContext) -> 
     }
     match &create.source {
         Some(CreateSource::Query { query, .. }) => {
-            let bound = bind_query(query, ctx, &ctx.ids)?;
+            let bound = bind(query, ctx)?;
             bound.fields.iter().try_for_each(|field| check_type(&field.ty, ctx))?;
             TableSchema::new_checked(ctx.columns_of(&bound))
         }
