@@ -14,6 +14,7 @@
 //! - [`switches`]: mechanisms below every query that experiments switch off
 //! - [`suggest`]: the nearest names to a mistyped one
 //! - [`sip_hash`]: the state of SipHash-2-4, which several hashes end
+//! - [`table_order`]: the order in which a hash table gives its keys
 //! - [`simd_dispatch`](mod@wide): loops for processors with wider registers
 
 pub mod base64;
@@ -31,6 +32,7 @@ pub mod simd_dispatch;
 pub mod sip_hash;
 pub mod suggest;
 pub mod switches;
+pub mod table_order;
 
 pub use cores::cores;
 pub use error::{Error, ErrorCode, Result, discard_messages};

@@ -373,7 +373,12 @@ impl SelectBinder<'_> {
     }
 
     /// Takes the inequality of an ASOF JOIN out of the conditions of pairs, and checks what is left.
-    fn settle_asof(&self, kind: JoinKind, conditions: &mut Conditions) -> Result<()> {
+    fn settle_asof(
+        &mut self,
+        kind: JoinKind,
+        sides: [HashSet<ColumnId>; 2],
+        conditions: &mut Conditions,
+    ) -> Result<()> {
         // The first inequality is the ASOF condition and not a condition of pairs.
         if let Some((l, _, r)) = &conditions.asof {
             let (l, r) = (l.columns(), r.columns());
@@ -401,8 +406,12 @@ impl SelectBinder<'_> {
         }
         let is_true = |e: &Expr| e.as_literal().is_some_and(|l| l.value().as_f64().is_some_and(|x| x != 0.0));
         conditions.residual.retain(|e| !is_true(e));
+        let side_of = |part: &Expr| {
+            let columns = part.columns();
+            sides.iter().position(|side| columns.iter().all(|column| side.contains(column)))
+        };
         ensure!(
-            conditions.residual.is_empty() || conditions.asof.is_none(),
+            conditions.residual.iter().all(|part| side_of(part).is_some()),
             INVALID_JOIN_ON_EXPRESSION,
             "ASOF JOIN requires equalities and one inequality"
         );
@@ -417,6 +426,16 @@ impl SelectBinder<'_> {
             NOT_IMPLEMENTED,
             "ASOF join with hash algorithm needs at least one equi-join column"
         );
+        // What only one side is asked is one more equality: rows for which it does not hold have no partner.
+        let env = self.query.env;
+        for part in std::mem::take(&mut conditions.residual) {
+            let side = side_of(&part);
+            let zero = Expr::literal(&Value::UInt(0), DataType::UInt8)?;
+            let holds = make_call(env, "notEquals", vec![part, zero])?;
+            let one = Expr::literal(&Value::UInt(1), DataType::UInt8)?;
+            let (left, right) = if side == Some(0) { (holds, one) } else { (one, holds) };
+            conditions.keys.push(self.key(left, right, false)?);
+        }
         ensure!(
             matches!(kind, JoinKind::Inner | JoinKind::Left),
             NOT_IMPLEMENTED,
@@ -436,7 +455,10 @@ impl SelectBinder<'_> {
     ) -> Result<Plan> {
         let env = self.query.env;
         match strictness {
-            JoinStrictness::Asof => self.settle_asof(kind, &mut conditions)?,
+            JoinStrictness::Asof => {
+                let sides = [&left, &right].map(|side| side.fields().iter().map(|field| field.id).collect());
+                self.settle_asof(kind, sides, &mut conditions)?;
+            }
             _ => conditions.asof = None,
         }
         let mut residual = None;

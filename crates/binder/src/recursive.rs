@@ -1,7 +1,7 @@
 //! WITH RECURSIVE: the parts of the query, and its rows, which come step by step while the statement is bound.
 
 use crate::query::{BoundQuery, Cte, QueryBinder};
-use chalet_base::{Result, ensure};
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Block, Column, Vector};
 use chalet_plan::{Expr, Field, Plan, Project, Values};
 use chalet_syntax::ast::{self, ExprKind};
@@ -30,6 +30,13 @@ impl QueryBinder<'_> {
             };
             ast::Query { body, span }
         };
+        if let ast::SetExpr::SetOp { quantifier: ast::SetQuantifier::Distinct, .. } = &cte.query.body {
+            bail!(
+                UNSUPPORTED_METHOD,
+                "Recursive CTE subquery {} with UNION_DISTINCT union mode is unsupported, only UNION ALL union mode is supported",
+                cte.name
+            );
+        }
         let bound = self.query(&as_query(base))?;
         let mut fields = bound.fields.clone();
         for (field, name) in fields.iter_mut().zip(&cte.columns) {

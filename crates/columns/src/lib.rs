@@ -21,6 +21,7 @@
 //! - [`json`]: objects of JSON columns
 //! - [`qbit`]: vectors of which leading bits may be read alone
 //! - [`rows`], [`wire`]: rows as bytes that can be read back
+//! - [`set_order`]: sets in the order of the kernel's hash tables
 //! - [`raw`]: blocks as bytes that can be read back, without their types
 
 pub mod bits;
@@ -40,6 +41,7 @@ pub mod qbit;
 pub mod raw;
 pub mod row_mask;
 pub mod rows;
+pub mod set_order;
 pub mod strings;
 pub mod take;
 pub mod values;

@@ -1,11 +1,12 @@
-//! `groupUniqArray`: an array of the different values, in the order in which they came.
+//! `groupUniqArray`: an array of the different values, in the order of the kernel's hash table. States keep them as they came.
 
 use crate::arrays::parameters::optional_limit;
-use crate::arrays::unique_words::{running_sets, unique_words};
+use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
 use crate::sets::GroupSets;
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
+use chalet_columns::set_order::{Keys, in_set_order};
 use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -162,11 +163,11 @@ impl States for Uniques {
                 offsets.push(values.len() as i64);
             }
         }
-        Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
+        Ok(ordered(&self.ty, values.finish(), offsets))
     }
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
-        running_sets(self, args, from, ends, |sets| sets.counts[0] as usize)
+        running_sets(self, &self.ty.clone(), args, from, ends)
     }
 
     fn memory(&self) -> usize {
@@ -176,4 +177,44 @@ impl States for Uniques {
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
+}
+
+/// The values of each group in the order of the kernel's hash table.
+pub(super) fn ordered(ty: &DataType, values: Vector, offsets: Vec<i64>) -> Vector {
+    use DataType::{
+        BFloat16, Bool, Date, DateTime, Enum8, Enum16, Float32, Float64, IPv4, Int8, Int16, Int32, Int64,
+        Int128, Int256, UInt8, UInt16, UInt32, UInt64, UInt128, UInt256,
+    };
+    let (keys, bits) = match ty {
+        Bool | UInt8 | Int8 | Enum8(_) => (Keys::Bytes, 8),
+        UInt16 | UInt32 | UInt64 | UInt128 | UInt256 | Int16 | Int32 | Int64 | Int128 | Int256 => {
+            (Keys::Numbers, 4)
+        }
+        Date | DateTime(_) | Enum16(_) => (Keys::Numbers, 4),
+        BFloat16 | Float32 | Float64 | IPv4 => (Keys::Bits, 4),
+        _ => (Keys::Strings, 3),
+    };
+    let values = match offsets.windows(2).any(|list| list[1] - list[0] > 1) {
+        true => values.gather(&in_set_order(ty, &values, &offsets, keys, bits)),
+        false => values,
+    };
+    Data::List(List { offsets: offsets.into(), values: Arc::new(values) }).into()
+}
+
+/// The results of one set as rows from `from` on are added, at each of `ends`.
+pub(super) fn running_sets<S: States>(
+    sets: &mut S,
+    ty: &DataType,
+    args: &[Vector],
+    from: usize,
+    ends: &[usize],
+) -> Result<Vector> {
+    let mut results = vec![Vector::defaults(&ty.clone().array(), 0)];
+    let mut start = from;
+    for &end in ends {
+        sets.add(0, args, start..end)?;
+        start = end;
+        results.push(sets.finish(1)?);
+    }
+    Ok(Vector::concat(&results.iter().collect::<Vec<_>>()))
 }

@@ -1,18 +1,18 @@
 //! `groupUniqArray` of numbers of up to 64 bits: a small table per group, whose slots are as wide as the numbers, so that those of
 //! a thousand groups stay in the cache together.
 
+use crate::arrays::unique::{ordered, running_sets};
 use crate::key_counts::TOGETHER;
 use chalet_base::hash::{fetch, hash_u64};
 use chalet_base::{Result, err};
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::wire::{put_len, take_count};
-use chalet_columns::{Buf, Builder, Data, List, Native, Vector, each_native};
+use chalet_columns::{Buf, Builder, Native, Vector, each_native};
 use chalet_function_api::States;
 use chalet_function_api::states::same_states;
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The bits of a number.
 pub trait Word: Native + Eq + Into<u64> {
@@ -243,11 +243,11 @@ impl<W: Word> States for UniqueWords<W> {
         }
         let mut values = Builder::new(&self.ty);
         self.codec.take_all(Buf::from_vec(words).as_bytes(), &mut values)?;
-        Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(values.finish()) }).into())
+        Ok(ordered(&self.ty, values.finish(), offsets))
     }
 
     fn running(&mut self, args: &[Vector], from: usize, ends: &[usize]) -> Result<Vector> {
-        running_sets(self, args, from, ends, |sets| sets.groups[0].words().len())
+        running_sets(self, &self.ty.clone(), args, from, ends)
     }
 
     fn memory(&self) -> usize {
@@ -258,24 +258,4 @@ impl<W: Word> States for UniqueWords<W> {
     fn as_any(&mut self) -> &mut dyn Any {
         self
     }
-}
-
-/// The results of one set as rows from `from` on are added, at each of `ends`. Sets only grow, at their end: each result is the beginning
-/// of the last one. `len` says how many values the first set has.
-pub(super) fn running_sets<S: States>(
-    sets: &mut S,
-    args: &[Vector],
-    from: usize,
-    ends: &[usize],
-    len: impl Fn(&S) -> usize,
-) -> Result<Vector> {
-    let mut ranges = Vec::with_capacity(ends.len());
-    let mut start = from;
-    for &end in ends {
-        sets.add(0, args, start..end)?;
-        start = end;
-        ranges.push(0..len(sets));
-    }
-    let last = sets.finish(1)?;
-    Ok(Data::List(last.list()?.values.lists(&ranges)).into())
 }

@@ -72,6 +72,14 @@ impl Definition {
     pub fn source_columns(&self) -> Arc<[ColumnSchema]> {
         match self.layout.keys {
             KeyKind::Pattern => patterns::source_columns().into(),
+            _ if self.layout.has_ranges => {
+                // A bound that is NULL is open, whether the dictionary can say so or not.
+                let mut columns = self.schema.columns.to_vec();
+                for bound in &mut columns[self.n_keys..self.n_keys + 2] {
+                    bound.ty = bound.ty.clone().nullable();
+                }
+                columns.into()
+            }
             _ => self.schema.columns.clone(),
         }
     }

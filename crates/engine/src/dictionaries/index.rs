@@ -6,8 +6,8 @@ use super::polygons::{Polygons, depth_of_key};
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::rows::RowCodec;
-use chalet_columns::{Block, Vector};
-use chalet_types::Value;
+use chalet_columns::{Block, Data, Vector};
+use chalet_types::{DataType, Value};
 use std::collections::BTreeMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
@@ -43,7 +43,14 @@ pub(crate) fn build(definition: &Definition, block: Block) -> Result<(Block, Ind
         block.columns()[..definition.n_keys].iter().map(|c| c.flat().into_owned()).collect();
     if definition.layout.has_ranges {
         let index = ranges(definition, &keys, &block)?;
-        return Ok((block, index));
+        let n_rows = block.n_rows();
+        let mut columns = block.columns().to_vec();
+        for (at, end) in [(definition.n_keys, End::Least), (definition.n_keys + 1, End::Greatest)] {
+            if !matches!(definition.schema.columns[at].ty, DataType::Nullable(_)) {
+                columns[at] = closed(&columns[at].flat(), end).into();
+            }
+        }
+        return Ok((Block::new(columns, n_rows), index));
     }
     match definition.layout.keys {
         KeyKind::Simple => {
@@ -141,6 +148,36 @@ fn ranges(definition: &Definition, keys: &[Vector], block: &Block) -> Result<Ind
         });
     }
     Ok(Index::Ranges { codecs, by_key, greatest: definition.ranges.greatest })
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Least,
+    Greatest,
+}
+
+/// Bounds with the least or the greatest number instead of NULL.
+fn closed(bounds: &Vector, end: End) -> Vector {
+    macro_rules! filled {
+        ($values:ident, $ty:ty) => {{
+            let fill = if end == End::Least { <$ty>::MIN } else { <$ty>::MAX };
+            let fill = |(row, value): (usize, &$ty)| if bounds.is_null(row) { fill } else { *value };
+            $values.iter().enumerate().map(fill).collect::<Vec<$ty>>().into()
+        }};
+    }
+    match &bounds.data {
+        Data::U8(v) => filled!(v, u8),
+        Data::U16(v) => filled!(v, u16),
+        Data::U32(v) => filled!(v, u32),
+        Data::U64(v) => filled!(v, u64),
+        Data::I8(v) => filled!(v, i8),
+        Data::I16(v) => filled!(v, i16),
+        Data::I32(v) => filled!(v, i32),
+        Data::I64(v) => filled!(v, i64),
+        Data::F32(v) => filled!(v, f32),
+        Data::F64(v) => filled!(v, f64),
+        _ => bounds.without_nulls(),
+    }
 }
 
 impl Range {

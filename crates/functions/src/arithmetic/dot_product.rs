@@ -4,14 +4,15 @@ use super::operation::{Kind, Operation};
 use super::vectors::{dot_product, dot_product_type};
 use crate::lanes::{Operand, unary};
 use crate::lists::list_of;
+use crate::math::vector_sums::{self, Real};
 use crate::number::{Integer, Number};
 use crate::plain::Plain;
+use chalet_base::simd_dispatch::dispatch_fma;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::{DataType, promotion};
-use std::ops::{Add, Mul};
 
 const PRODUCT: Operation = Operation::new("multiply", Kind::Multiply);
 
@@ -140,20 +141,25 @@ fn integers<C: Integer>(a: Side, b: Side) -> Result<Vector> {
     Ok(a.1.ranges().map(sum).collect::<Vec<C>>().into())
 }
 
-/// Four sums side by side, the first of which takes the rest, as the kernel adds.
-fn floats<C: Number + Mul<Output = C> + Add<Output = C>>(a: Side, b: Side) -> Result<Vector> {
-    const LANES: usize = 4;
+/// Products are added in the kernel's order.
+fn floats<C: Real>(a: Side, b: Side) -> Result<Vector>
+where
+    Vector: From<Vec<C>>,
+{
     let (x, y) = (elements::<C>(a)?, elements::<C>(b)?);
+    let one_type = a.0 == b.0;
+    let sums = dispatch_fma(
+        a.1,
+        |lists| sums::<C, true>(lists, &x, &y, one_type),
+        |lists| sums::<C, false>(lists, &x, &y, one_type),
+    );
+    Ok(sums.into())
+}
+
+#[inline(always)]
+fn sums<C: Real, const FUSED: bool>(lists: &List, x: &[C], y: &[C], one_type: bool) -> Vec<C> {
     let sum = |range: std::ops::Range<usize>| {
-        let (x, y) = (x[range.clone()].as_chunks::<LANES>(), y[range].as_chunks::<LANES>());
-        let mut lanes = [C::default(); LANES];
-        for (x, y) in x.0.iter().zip(y.0) {
-            for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
-                *lane = *lane + x * y;
-            }
-        }
-        lanes[0] = x.1.iter().zip(y.1).fold(lanes[0], |sum, (&x, &y)| sum + x * y);
-        lanes.into_iter().fold(C::default(), C::add)
+        vector_sums::dot_product::<C, FUSED>(&x[range.clone()], &y[range], one_type)
     };
-    Ok(a.1.ranges().map(sum).collect::<Vec<C>>().into())
+    lists.ranges().map(sum).collect()
 }

@@ -1,4 +1,4 @@
-//! `arrayUnion` and `arraySymmetricDifference`: the different elements of several arrays.
+//! `arrayUnion` and `arraySymmetricDifference`: the different elements of several arrays, in the order of the kernel's hash table.
 
 use super::concat::{all_arrays, widened};
 use crate::ids::ids;
@@ -6,7 +6,8 @@ use crate::lists::{gathered, result_element};
 use crate::plain::Plain;
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
-use chalet_columns::{Column, Vector};
+use chalet_columns::set_order::{Keys, in_set_order};
+use chalet_columns::{Column, Data, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
 use chalet_types::supertype::common_supertype;
@@ -46,7 +47,8 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
 }
 
 fn execute(call: &Call, keep: fn(usize, usize) -> bool) -> Result<Column> {
-    let lists = widened(call, result_element(call)?)?;
+    let element = result_element(call)?.clone();
+    let lists = widened(call, &element)?;
     let values = Vector::concat(&lists.iter().map(|(_, values)| values).collect::<Vec<_>>());
     let numbers = ids(&values);
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
@@ -74,5 +76,11 @@ fn execute(call: &Call, keep: fn(usize, usize) -> bool) -> Result<Column> {
         elements.extend(kept.map(|(place, _, _)| place));
         offsets.push(elements.len() as i64);
     }
-    Ok(gathered(offsets, &values, &elements))
+    let values = values.gather(&elements);
+    let keys = match &values {
+        Vector { data: Data::Str(_) | Data::Fixed(_) | Data::List(_) | Data::Struct(_), .. } => Keys::Strings,
+        _ => Keys::Bits,
+    };
+    let order = in_set_order(&element, &values, &offsets, keys, 6);
+    Ok(gathered(offsets, &values, &order))
 }

@@ -152,11 +152,7 @@ fn sample(call: &Call) -> Result<Column> {
     let mut random = Random::unseeded();
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
     for (range, count) in rows.ranges().zip(counts) {
-        ensure!(
-            (0..=range.len() as i128).contains(&count),
-            ARGUMENT_OUT_OF_BOUND,
-            "Parameter `samples` of function arrayRandomSample cannot be larger than the size of the array"
-        );
+        let count = count.clamp(0, range.len() as i128);
         let mut places: Vec<u32> = range.map(|e| e as u32).collect();
         for place in 0..count as usize {
             let other = place + random.below(places.len() - place);

@@ -1,6 +1,7 @@
 //! `intHash32`, `intHash64`: mixers of 64-bit integers.
 
 use crate::lanes::{Operand, unary};
+use chalet_base::table_order::murmur_mix;
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -25,18 +26,9 @@ const HASH64: Record = Record {
     ..Record::DEFAULT
 };
 
-/// The finaliser of MurmurHash3.
-pub fn mix(mut x: u64) -> u64 {
-    x ^= x >> 33;
-    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
-    x ^= x >> 33;
-    x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    x ^ (x >> 33)
-}
-
 /// With the kernel's salt.
 pub fn mix_salted(x: u64) -> u64 {
-    mix(x ^ 0x4cf2_d2ba_ae6d_a887)
+    murmur_mix(x ^ 0x4cf2_d2ba_ae6d_a887)
 }
 
 /// 64 bits into 32, with the kernel's salt.

@@ -66,7 +66,7 @@ pub fn murmur3_32(bytes: &[u8], seed: u32) -> u32 {
 
 /// MurmurHash3 for 128-bit results on 64-bit machines.
 pub fn murmur3_128(bytes: &[u8]) -> (u64, u64) {
-    use super::int_hash::mix;
+    use chalet_base::table_order::murmur_mix as mix;
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
     let first = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);

@@ -1,11 +1,15 @@
 //! Distances between vectors given as arrays or tuples, norms, and scalar products.
 
 use super::float_function::floats;
+use super::vector_sums::{self, Real, cosine_distance, dot_product, squared_distance};
 use crate::lanes::{Operand, unary};
+use chalet_base::simd_dispatch::dispatch_fma;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
+};
 use chalet_types::supertype::common_supertype;
 use chalet_types::{DataType, TupleField};
 use std::ops::Add;
@@ -38,11 +42,52 @@ impl Measure {
     fn distance(self, x: &[f64], y: &[f64], p: f64) -> f64 {
         if self == Measure::Cosine {
             let product: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
-            let square = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>();
-            return 1.0 - product / (square(x) * square(y)).sqrt();
+            let norm = |v: &[f64]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+            return 1.0 - product / (norm(x) * norm(y));
         }
         self.of(x.iter().zip(y).map(|(x, y)| x - y), p)
     }
+
+    /// The distance of arrays. `in_register`: one of them is the same for all rows, and both have the result's type.
+    #[inline(always)]
+    fn of_arrays<T: Real, const FUSED: bool>(self, x: &[T], y: &[T], p: f64, in_register: bool) -> T {
+        let difference = |x: T, y: T| (x - y).magnitude();
+        match self {
+            Measure::L1 => vector_sums::sum::<T, 8>(x, y, |sum, x, y| sum + difference(x, y)),
+            Measure::L2 => squared_distance::<T, FUSED>(x, y, in_register).root(),
+            Measure::L2Squared => squared_distance::<T, FUSED>(x, y, false),
+            Measure::Linf => x.iter().zip(y).map(|(x, y)| difference(*x, *y)).fold(T::default(), greater),
+            Measure::Lp => {
+                let p = T::narrowed(p);
+                let sum = vector_sums::sum::<T, 8>(x, y, |sum, x, y| sum + difference(x, y).power(p));
+                sum.power(T::from(1.0) / p)
+            }
+            Measure::Cosine => cosine_distance::<T, FUSED>(x, y, in_register),
+        }
+    }
+
+    /// The norm of an array.
+    #[inline(always)]
+    fn of_array<T: Real, const FUSED: bool>(self, x: &[T], p: f64) -> T {
+        let squares = || dot_product::<T, FUSED>(x, x, true);
+        match self {
+            Measure::L1 => vector_sums::sum::<T, 16>(x, x, |sum, x, _| sum + x.magnitude()),
+            Measure::L2 => squares().root(),
+            Measure::L2Squared => squares(),
+            Measure::Linf => x.iter().map(|x| x.magnitude()).fold(T::default(), greater),
+            Measure::Lp => {
+                let p = T::narrowed(p);
+                let sum = vector_sums::sum::<T, 16>(x, x, |sum, x, _| sum + x.magnitude().power(p));
+                sum.power(T::from(1.0) / p)
+            }
+            Measure::Cosine => T::narrowed(f64::NAN),
+        }
+    }
+}
+
+#[inline(always)]
+fn greater<T: Real>(a: T, b: T) -> T {
+    if a < b { b } else { a }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +112,7 @@ macro_rules! geometry {
                 summary: $summary,
                 syntax: $syntax,
                 examples: &[Example { sql: $sql, result: $result }],
+                constants: Constants::Seen,
                 ..Record::DEFAULT
             },
             measure: Measure::$measure,
@@ -222,9 +268,12 @@ impl ScalarFunction for &'static Geometry {
                 }
             }
         }
-        let common = common_supertype(&elements)?;
+        let common = match elements.iter().find(|ty| **ty == DataType::Nothing) {
+            Some(nothing) => nothing.clone(),
+            None => common_supertype(&elements)?,
+        };
         ensure!(
-            common.is_number() && !common.is_decimal() || common == DataType::Nothing,
+            common.is_number() && !common.is_decimal(),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Arguments of function array{name} has nested type {common}. Supported types: UInt8, UInt16, UInt32, UInt64, Int8, Int16, Int32, Int64, BFloat16, Float32, Float64"
         );
@@ -242,6 +291,13 @@ impl ScalarFunction for &'static Geometry {
                 unary::<f64, f64>(Operand { vector: &vector, ..operand }, n, |x| x)?
             }
         };
+        if matches!(call.args[0].ty, DataType::Array(_)) {
+            return match call.result {
+                DataType::Array(element) if **element == DataType::Float32 => self.arrays::<f32>(call, &p),
+                DataType::Float32 => self.arrays::<f32>(call, &p),
+                _ => self.arrays::<f64>(call, &p),
+            };
+        }
         let x = Rows::of(&call.args[0])?;
         if self.shape == Shape::Normalize {
             return normalize(&x, self.measure, &p, call);
@@ -251,35 +307,88 @@ impl ScalarFunction for &'static Geometry {
             (0..n).for_each(|row| out.push(self.measure.of(x.get(row).iter().copied(), p[row])));
         } else {
             let y = Rows::of(&call.args[1])?;
-            for (row, &p) in p.iter().enumerate() {
-                let (x, y) = (x.get(row), y.get(row));
-                ensure!(
-                    x.len() == y.len(),
-                    SIZES_OF_ARRAYS_DONT_MATCH,
-                    "Array arguments for function array{} must have equal sizes",
-                    self.record.name
-                );
-                out.push(self.measure.distance(x, y, p));
-            }
+            (0..n).for_each(|row| out.push(self.measure.distance(x.get(row), y.get(row), p[row])));
         }
         Ok(crate::arithmetic::convert_numbers(out.into(), call.result.physical(), n)?.into())
     }
 }
 
+impl Geometry {
+    fn arrays<T: Real>(&self, call: &Call, p: &[f64]) -> Result<Column>
+    where
+        Vector: From<Vec<T>>,
+    {
+        let n = call.n_rows;
+        let x = Arrays::<T>::of(&call.args[0])?;
+        match self.shape {
+            Shape::Norm => {
+                let measure = self.measure;
+                let norms = dispatch_fma(
+                    (),
+                    |()| norms::<T, true>(measure, &x, p),
+                    |()| norms::<T, false>(measure, &x, p),
+                );
+                Ok(Vector::from(norms).into())
+            }
+            Shape::Normalize => {
+                let list = call.args[0].vector.list()?.normalised();
+                let list = if x.constant { call.args[0].vector.repeat(n).list()?.normalised() } else { list };
+                let measure = self.measure;
+                let norms = dispatch_fma(
+                    (),
+                    |()| norms::<T, true>(measure, &x, p),
+                    |()| norms::<T, false>(measure, &x, p),
+                );
+                let mut out = Vec::with_capacity(list.values.len());
+                for (row, norm) in norms.into_iter().enumerate() {
+                    out.extend(x.get(row).iter().map(|x| *x / norm));
+                }
+                let list = List { offsets: list.offsets.clone(), values: Arc::new(out.into()) };
+                let vector: Vector = chalet_columns::Data::List(list).into();
+                Ok(vector.into())
+            }
+            Shape::Distance => {
+                let y = Arrays::<T>::of(&call.args[1])?;
+                ensure!(
+                    (0..n).all(|row| x.get(row).len() == y.get(row).len()),
+                    SIZES_OF_ARRAYS_DONT_MATCH,
+                    "Array arguments for function array{} must have equal sizes",
+                    self.record.name
+                );
+                let is_result = |arg: &chalet_function_api::Arg| matches!(arg.ty, DataType::Array(ty) if **ty == *call.result);
+                let in_register = x.constant != y.constant && call.args[..2].iter().all(is_result);
+                let measure = self.measure;
+                let distances = dispatch_fma(
+                    (),
+                    |()| distances::<T, true>(measure, &x, &y, p, in_register),
+                    |()| distances::<T, false>(measure, &x, &y, p, in_register),
+                );
+                Ok(Vector::from(distances).into())
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn norms<T: Real, const FUSED: bool>(measure: Measure, x: &Arrays<T>, p: &[f64]) -> Vec<T> {
+    p.iter().enumerate().map(|(row, p)| measure.of_array::<T, FUSED>(x.get(row), *p)).collect()
+}
+
+#[inline(always)]
+fn distances<T: Real, const FUSED: bool>(
+    measure: Measure,
+    x: &Arrays<T>,
+    y: &Arrays<T>,
+    p: &[f64],
+    in_register: bool,
+) -> Vec<T> {
+    let distance =
+        |(row, p): (usize, &f64)| measure.of_arrays::<T, FUSED>(x.get(row), y.get(row), *p, in_register);
+    p.iter().enumerate().map(distance).collect()
+}
+
 fn normalize(x: &Rows, measure: Measure, p: &[f64], call: &Call) -> Result<Column> {
     let n = call.n_rows;
-    if let (Some(list), DataType::Array(element)) = (&x.list, call.result) {
-        let mut out = Vec::with_capacity(x.values.len());
-        for (row, &p) in p.iter().enumerate().take(n) {
-            let values = x.get(row);
-            let norm = measure.of(values.iter().copied(), p);
-            out.extend(values.iter().map(|x| x / norm));
-        }
-        let len = out.len();
-        let values = crate::arithmetic::convert_numbers(out.into(), element.physical(), len)?;
-        let list = List { offsets: list.offsets.clone(), values: Arc::new(values) };
-        return Ok(Vector::from(chalet_columns::Data::List(list)).into());
-    }
     let width = if n == 0 { x.width } else { x.get(0).len() };
     let mut fields = vec![Vec::with_capacity(n); width];
     for (row, &p) in p.iter().enumerate().take(n) {
@@ -291,44 +400,54 @@ fn normalize(x: &Rows, measure: Measure, p: &[f64], call: &Call) -> Result<Colum
     Ok(Vector::from(chalet_columns::Data::Struct(chalet_columns::Struct { fields, len: n })).into())
 }
 
-/// The elements of each row as floats.
+/// Arrays of floats, one per row or one for all.
+struct Arrays<T> {
+    values: Vec<T>,
+    list: List,
+    constant: bool,
+}
+
+impl<T: Real> Arrays<T> {
+    fn of(arg: &chalet_function_api::Arg) -> Result<Arrays<T>> {
+        let DataType::Array(ty) = arg.ty else { bail!(LOGICAL_ERROR, "{} is not an array", arg.ty) };
+        let list = arg.vector.list()?.normalised();
+        let n = list.values.len();
+        let values = unary::<T, T>(Operand { ty, vector: &list.values, constant: false }, n, |x| x)?;
+        Ok(Arrays { values, list, constant: arg.constant })
+    }
+
+    #[inline(always)]
+    fn get(&self, row: usize) -> &[T] {
+        &self.values[self.list.range(if self.constant { 0 } else { row })]
+    }
+}
+
+/// The elements of each tuple as floats.
 struct Rows {
     values: Vec<f64>,
-    /// Of arrays.
-    list: Option<List>,
-    /// Of tuples: elements in each row.
+    /// Elements in each.
     width: usize,
+    constant: bool,
 }
 
 impl Rows {
     fn of(arg: &chalet_function_api::Arg) -> Result<Rows> {
-        if let DataType::Tuple(types) = arg.ty {
-            let fields = &arg.vector.structure()?.fields;
-            let n = arg.vector.len();
-            let mut columns = Vec::with_capacity(fields.len());
-            for (field, f) in fields.iter().zip(types.iter()) {
-                let operand = Operand { ty: &f.ty, vector: field, constant: false };
-                let vector = floats(operand, n)?;
-                columns.push(unary::<f64, f64>(Operand { vector: &vector, ..operand }, n, |x| x)?);
-            }
-            let values = (0..n).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
-            return Ok(Rows { values, list: None, width: fields.len() });
+        let DataType::Tuple(types) = arg.ty else { bail!(LOGICAL_ERROR, "{} is not a tuple", arg.ty) };
+        let fields = &arg.vector.structure()?.fields;
+        let n = arg.vector.len();
+        let mut columns = Vec::with_capacity(fields.len());
+        for (field, f) in fields.iter().zip(types.iter()) {
+            let operand = Operand { ty: &f.ty, vector: field, constant: false };
+            let vector = floats(operand, n)?;
+            columns.push(unary::<f64, f64>(Operand { vector: &vector, ..operand }, n, |x| x)?);
         }
-        let list = arg.vector.list()?.normalised();
-        let n = list.values.len();
-        let values = if n == 0 {
-            Vec::new()
-        } else {
-            unary::<f64, f64>(Operand { ty: arg.ty, vector: &list.values, constant: false }, n, |x| x)?
-        };
-        Ok(Rows { values, list: Some(list), width: 0 })
+        let values = (0..n).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+        Ok(Rows { values, width: fields.len(), constant: arg.constant })
     }
 
     fn get(&self, row: usize) -> &[f64] {
-        match &self.list {
-            Some(list) => &self.values[list.range(row)],
-            None => &self.values[row * self.width..(row + 1) * self.width],
-        }
+        let row = if self.constant { 0 } else { row };
+        &self.values[row * self.width..(row + 1) * self.width]
     }
 }
 

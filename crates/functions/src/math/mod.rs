@@ -17,6 +17,7 @@ mod sample_size;
 mod sine;
 mod transposed_distance;
 mod trigonometric;
+pub(crate) mod vector_sums;
 mod width_bucket;
 
 use chalet_function_api::Registry;

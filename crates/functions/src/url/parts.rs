@@ -125,7 +125,9 @@ fn netloc(url: &[u8]) -> &[u8] {
 fn www(url: &[u8]) -> std::ops::Range<usize> {
     let Some(slash) = memchr(b'/', url).filter(|at| url.get(at + 1) == Some(&b'/')) else { return 0..0 };
     let authority = until(&url[slash + 2..], b"/?#");
-    let start = slash + 2 + memchr(b'@', authority).map_or(0, |at| at + 1);
+    // A name before the host is passed over, a password is not.
+    let user = memchr(b'@', authority).filter(|at| !authority[..*at].contains(&b':'));
+    let start = slash + 2 + user.map_or(0, |at| at + 1);
     if url[start..].starts_with(b"www.") { start..start + 4 } else { 0..0 }
 }
 
