@@ -5,89 +5,137 @@ use std::ops::Range;
 
 const LANES: usize = 16;
 
-/// Up to sixteen bytes from a place on, with zeros behind the end of the text.
+/// Up to fifteen bytes from a place to the end of a text as those of a number, with zeros behind them.
 #[inline(always)]
-fn sixteen(text: &[u8], place: usize) -> [u8; LANES] {
+fn last_bytes(text: &[u8], place: usize) -> u128 {
     let rest = &text[place..];
-    if let Some(chunk) = rest.first_chunk() {
-        return *chunk;
-    }
     let n_bits = 8 * rest.len() as u32;
-    let bytes = if let Some(last) = text.last_chunk() {
-        u128::from_le_bytes(*last).checked_shr(u128::BITS - n_bits).unwrap_or(0)
-    } else if let (Some(first), Some(last)) = (rest.first_chunk(), rest.last_chunk()) {
+    if let Some(last) = text.last_chunk() {
+        return u128::from_le_bytes(*last).checked_shr(u128::BITS - n_bits).unwrap_or(0);
+    }
+    match (rest.first_chunk(), rest.last_chunk()) {
         // Where the halves overlap, they are equal.
-        u128::from(u64::from_le_bytes(*first)) | u128::from(u64::from_le_bytes(*last)) << (n_bits - u64::BITS)
-    } else {
-        super::position::short_word(rest).into()
-    };
-    bytes.to_le_bytes()
+        (Some(first), Some(last)) => {
+            u128::from(u64::from_le_bytes(*first))
+                | u128::from(u64::from_le_bytes(*last)) << (n_bits - u64::BITS)
+        }
+        _ => super::position::short_word(rest).into(),
+    }
 }
 
-/// A bit for each byte that `is` true of.
+/// The bits of bytes before the end of a text.
 #[inline(always)]
-fn bits_of(bytes: &[u8; LANES], is: impl Fn(u8) -> bool) -> u32 {
-    // A loop over all bytes becomes one instruction for each step.
-    let hits = bytes.map(|byte| if is(byte) { u8::MAX } else { 0 });
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: every processor of this architecture has SSE2; sixteen bytes are read.
-    let bits = unsafe {
-        use std::arch::x86_64::{_mm_loadu_si128, _mm_movemask_epi8};
-        _mm_movemask_epi8(_mm_loadu_si128(hits.as_ptr().cast())).cast_unsigned()
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    let bits = (0..LANES).fold(0u32, |bits, at| bits | u32::from(hits[at] & 1) << at);
-    bits
-}
-
-/// The bits of the bytes from a place on that `is` true of; none behind the end.
-#[inline(always)]
-fn bits_at(text: &[u8], place: usize, is: impl Fn(u8) -> bool) -> u32 {
-    let bits = bits_of(&sixteen(text, place), is);
+fn before_end(bits: u32, text: &[u8], place: usize) -> u32 {
     let n = text.len() - place;
     if n < LANES { bits & ((1 << n) - 1) } else { bits }
+}
+
+/// Sixteen bytes. What is asked of them is answered by a bit for each.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+struct Lanes(std::arch::x86_64::__m128i);
+
+#[cfg(target_arch = "x86_64")]
+impl Lanes {
+    #[inline(always)]
+    fn at(text: &[u8], place: usize) -> Lanes {
+        use std::arch::x86_64::{_mm_loadu_si128, _mm_set_epi64x};
+        // SAFETY: every processor of this architecture has SSE2; the bytes that are read are a whole array.
+        Lanes(match text[place..].first_chunk::<LANES>() {
+            Some(whole) => unsafe { _mm_loadu_si128(whole.as_ptr().cast()) },
+            None => {
+                let bytes = last_bytes(text, place);
+                unsafe { _mm_set_epi64x((bytes >> 64) as i64, bytes as i64) }
+            }
+        })
+    }
+
+    /// Which bytes are this one, with some bits set before?
+    #[inline(always)]
+    fn equal(self, set: u8, byte: u8) -> u32 {
+        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8};
+        // SAFETY: as above.
+        unsafe {
+            let bytes = _mm_or_si128(self.0, _mm_set1_epi8(set.cast_signed()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte.cast_signed()))).cast_unsigned()
+        }
+    }
+
+    /// Which bytes are at least `first`, and no more than `more` above it?
+    #[inline(always)]
+    fn within(self, first: u8, more: u8) -> u32 {
+        use std::arch::x86_64::{
+            _mm_cmpeq_epi8, _mm_min_epu8, _mm_movemask_epi8, _mm_set1_epi8, _mm_sub_epi8,
+        };
+        // SAFETY: as above.
+        unsafe {
+            let above = _mm_sub_epi8(self.0, _mm_set1_epi8(first.cast_signed()));
+            let bounded = _mm_min_epu8(above, _mm_set1_epi8(more.cast_signed()));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(above, bounded)).cast_unsigned()
+        }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy)]
+struct Lanes([u8; LANES]);
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Lanes {
+    #[inline(always)]
+    fn at(text: &[u8], place: usize) -> Lanes {
+        Lanes(text[place..].first_chunk().copied().unwrap_or_else(|| last_bytes(text, place).to_le_bytes()))
+    }
+
+    #[inline(always)]
+    fn bits(self, is: impl Fn(u8) -> bool) -> u32 {
+        (0..LANES).fold(0, |bits, at| bits | u32::from(is(self.0[at])) << at)
+    }
+
+    #[inline(always)]
+    fn equal(self, set: u8, byte: u8) -> u32 {
+        self.bits(|other| other | set == byte)
+    }
+
+    #[inline(always)]
+    fn within(self, first: u8, more: u8) -> u32 {
+        self.bits(|byte| byte.wrapping_sub(first) <= more)
+    }
 }
 
 /// The first place of a needle in a text: places where its first and its last byte stand are looked at.
 #[inline]
 pub fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
-    let (&first, &last) = needle.first().zip(needle.last()).map_or((&0, &0), |ends| ends);
-    find_by_ends(text, needle.len(), |byte| byte == first, |byte| byte == last, |some| some == needle)
+    find_by_ends(text, needle, |_| 0, |some| some == needle)
 }
 
 /// The same without regard to the case of ASCII letters, of a needle in lower case.
 #[inline]
 pub fn find_any_case(text: &[u8], needle: &[u8]) -> Option<usize> {
-    let (&first, &last) = needle.first().zip(needle.last()).map_or((&0, &0), |ends| ends);
     let case = |byte: u8| if byte.is_ascii_lowercase() { 0x20 } else { 0 };
-    let (of_first, of_last) = (case(first), case(last));
-    find_by_ends(
-        text,
-        needle.len(),
-        |byte| byte | of_first == first,
-        |byte| byte | of_last == last,
-        |some| some.eq_ignore_ascii_case(needle),
-    )
+    find_by_ends(text, needle, case, |some| some.eq_ignore_ascii_case(needle))
 }
 
 #[inline(always)]
 fn find_by_ends(
     text: &[u8],
-    len: usize,
-    is_first: impl Fn(u8) -> bool + Copy,
-    is_last: impl Fn(u8) -> bool + Copy,
+    needle: &[u8],
+    case: impl Fn(u8) -> u8,
     is_needle: impl Fn(&[u8]) -> bool,
 ) -> Option<usize> {
-    if len == 0 {
-        return Some(0);
-    }
-    let last_place = text.len().checked_sub(len)?;
+    let (Some(&first), Some(&last)) = (needle.first(), needle.last()) else { return Some(0) };
+    let len = needle.len();
+    let (case_of_first, case_of_last) = (case(first), case(last));
+    let n_places = (text.len() + 1).checked_sub(len)?;
     let mut from = 0;
-    while from <= last_place {
-        let mut places = bits_at(text, from, is_first) & bits_at(text, from + len - 1, is_last);
+    while from < n_places {
+        // No bits are set behind the end: the zeros there may be what is looked for.
+        let ends = Lanes::at(text, from + len - 1).equal(case_of_last, last);
+        let starts = Lanes::at(text, from).equal(case_of_first, first);
+        let mut places = starts & before_end(ends, text, from + len - 1);
         while places != 0 {
             let place = from + places.trailing_zeros() as usize;
-            if len == 1 || is_needle(&text[place..place + len]) {
+            if len <= 2 || is_needle(&text[place..place + len]) {
                 return Some(place);
             }
             places &= places - 1;
@@ -101,7 +149,7 @@ fn find_by_ends(
 #[inline(always)]
 pub fn each_place(text: &[u8], byte: u8, mut found: impl FnMut(usize)) {
     for from in (0..text.len()).step_by(LANES) {
-        let mut places = bits_at(text, from, |other| other == byte);
+        let mut places = before_end(Lanes::at(text, from).equal(0, byte), text, from);
         while places != 0 {
             found(from + places.trailing_zeros() as usize);
             places &= places - 1;
@@ -128,13 +176,9 @@ impl ByteRanges {
 
     #[inline(always)]
     fn bits_at(&self, text: &[u8], place: usize) -> u32 {
-        let bytes = sixteen(text, place);
-        let all = self
-            .0
-            .iter()
-            .fold(0, |bits, &(first, more)| bits | bits_of(&bytes, |byte| byte.wrapping_sub(first) <= more));
-        let n = text.len() - place;
-        if n < LANES { all & ((1 << n) - 1) } else { all }
+        let bytes = Lanes::at(text, place);
+        let bits = self.0.iter().fold(0, |bits, &(first, more)| bits | bytes.within(first, more));
+        before_end(bits, text, place)
     }
 
     /// The first run of such bytes from a place on.
@@ -162,14 +206,14 @@ impl ByteRanges {
     }
 }
 
-/// Calls `found` with all runs of bytes that `is` true of.
+/// Calls `found` with all runs of letters and digits of ASCII, and bytes beyond it.
 #[inline(always)]
-pub fn each_run(text: &[u8], is: impl Fn(u8) -> bool + Copy, mut found: impl FnMut(Range<usize>)) {
+pub fn each_word(text: &[u8], mut found: impl FnMut(Range<usize>)) {
     const WORD: usize = 4 * LANES;
     let mut start = None;
     for from in (0..text.len()).step_by(WORD) {
         let parts = (from..text.len().min(from + WORD)).step_by(LANES);
-        let bits = parts.fold(0u64, |bits, at| bits | u64::from(bits_at(text, at, is)) << (at - from));
+        let bits = parts.fold(0u64, |bits, at| bits | u64::from(word_bits(text, at)) << (at - from));
         // A bit where a run begins, and one where it ends.
         let mut changes = bits ^ (bits << 1 | u64::from(start.is_some()));
         while changes != 0 {
@@ -184,6 +228,13 @@ pub fn each_run(text: &[u8], is: impl Fn(u8) -> bool + Copy, mut found: impl FnM
     if let Some(start) = start {
         found(start..text.len());
     }
+}
+
+#[inline(always)]
+fn word_bits(text: &[u8], place: usize) -> u32 {
+    let bytes = Lanes::at(text, place);
+    let ascii = bytes.within(b'0', 9) | bytes.within(b'A', 25) | bytes.within(b'a', 25);
+    before_end(ascii | bytes.within(0x80, 0x7f), text, place)
 }
 
 #[cfg(test)]
@@ -222,6 +273,24 @@ mod tests {
     }
 
     #[test]
+    fn words_are_those_of_a_loop() {
+        let mut next = random();
+        let is_of_word = |byte: u8| !byte.is_ascii() || byte.is_ascii_alphanumeric();
+        for round in 0..20_000 {
+            let n = next(200);
+            let text: Vec<u8> = match round % 3 {
+                0 => (0..n).map(|_| next(256) as u8).collect(),
+                1 => (0..n).map(|_| b"a0Z_\xff"[next(5) as usize]).collect(),
+                _ => (0..n).map(|_| if next(70) == 0 { b' ' } else { b'x' }).collect(),
+            };
+            let mut found = Vec::new();
+            each_word(&text, |word| found.push(&text[word]));
+            let expected = text.split(|&byte| !is_of_word(byte)).filter(|word| !word.is_empty());
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{text:?}");
+        }
+    }
+
+    #[test]
     fn runs_are_those_of_a_loop() {
         let mut next = random();
         let mut has = [false; 256];
@@ -237,15 +306,6 @@ mod tests {
                 }
                 start += run.len();
             }
-            let mut runs = Vec::new();
-            each_run(
-                &text,
-                |byte| byte.is_ascii_digit() || matches!(byte, b'_' | b'x'..=b'z'),
-                |run| {
-                    runs.push(run);
-                },
-            );
-            assert_eq!(runs, expected, "{text:?}");
             let (mut one_by_one, mut place) = (Vec::new(), 0);
             while let Some(run) = ranges.first_run(&text, place) {
                 place = run.end;
