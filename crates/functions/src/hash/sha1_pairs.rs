@@ -126,7 +126,7 @@ mod tests {
         let texts: Vec<Vec<u8>> =
             (0..301usize).map(|n| (0..n * 7 % 300).map(|i| (i * 31 + n) as u8).collect()).collect();
         let Some(found) = digests(texts.iter().map(|text| &text[..])) else { return };
-        let expected: Vec<u8> = texts.iter().flat_map(|text| ::sha1::Sha1::digest(text)).collect();
+        let expected: Vec<u8> = texts.iter().flat_map(::sha1::Sha1::digest).collect();
         assert_eq!(found, expected);
     }
 }

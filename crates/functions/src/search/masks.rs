@@ -40,11 +40,12 @@ impl Lanes {
     #[inline(always)]
     fn at(text: &[u8], place: usize) -> Lanes {
         use std::arch::x86_64::{_mm_loadu_si128, _mm_set_epi64x};
-        // SAFETY: every processor of this architecture has SSE2; the bytes that are read are a whole array.
         Lanes(match text[place..].first_chunk::<LANES>() {
+            // SAFETY: every processor of this architecture has SSE2; the bytes that are read are a whole array.
             Some(whole) => unsafe { _mm_loadu_si128(whole.as_ptr().cast()) },
             None => {
                 let bytes = last_bytes(text, place);
+                // SAFETY: as above.
                 unsafe { _mm_set_epi64x((bytes >> 64) as i64, bytes as i64) }
             }
         })
