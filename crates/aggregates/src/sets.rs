@@ -23,7 +23,7 @@ const TAG: u64 = !0 << 32;
 const FIRST_SLOTS: usize = 64;
 
 /// Keys whose places in the table are fetched together.
-const TOGETHER: usize = 32;
+pub const TOGETHER: usize = 32;
 
 struct Entry {
     /// The key is `keys[start..next entry's start]`; or the key as a word, where all have one width.
@@ -70,6 +70,11 @@ impl GroupSets {
         self.entries[entry as usize].group
     }
 
+    /// Have keys any width?
+    pub fn is_of_any_width(&self) -> bool {
+        self.width.is_none()
+    }
+
     /// The entry of a key in a group, and whether it is new.
     pub fn insert(&mut self, group: u32, new: &[u8]) -> (u32, bool) {
         if let Some(width) = self.width {
@@ -77,7 +82,38 @@ impl GroupSets {
             word[..width].copy_from_slice(new);
             return self.insert_word(group, u64::from_le_bytes(word), width);
         }
-        let hash = combine(hash_bytes(new), group.into());
+        self.insert_bytes(bytes_hash(group, new), group, new)
+    }
+
+    /// Adds several keys of any width, of which `ends` says where each ends: what is looked at of the table for one is on its way while
+    /// others are looked for. Calls `added` with the number of each that is new.
+    pub fn insert_together(
+        &mut self,
+        keys: &[u8],
+        ends: &[usize],
+        groups: &[u32],
+        mut added: impl FnMut(usize),
+    ) {
+        let key = |at: usize| &keys[if at == 0 { 0 } else { ends[at - 1] }..ends[at]];
+        let hashes: Vec<u64> =
+            groups.iter().enumerate().map(|(at, &group)| bytes_hash(group, key(at))).collect();
+        hashes.iter().for_each(|&hash| self.fetch(hash));
+        let mask = self.slots.len().wrapping_sub(1);
+        let entry_of = |hash: u64| {
+            let slot = *self.slots.get(hash as usize & mask)?;
+            ((slot ^ hash) & TAG == 0).then(|| (slot as u32).wrapping_sub(1) as usize)
+        };
+        let entries = hashes.iter().filter_map(|&hash| self.entries.get(entry_of(hash)?));
+        entries.clone().for_each(|entry| fetch(&raw const *entry));
+        entries.for_each(|entry| fetch(self.keys.as_ptr().wrapping_add(entry.start as usize)));
+        for (at, (&hash, &group)) in hashes.iter().zip(groups).enumerate() {
+            if self.insert_bytes(hash, group, key(at)).1 {
+                added(at);
+            }
+        }
+    }
+
+    fn insert_bytes(&mut self, hash: u64, group: u32, new: &[u8]) -> (u32, bool) {
         let GroupSets { keys, entries, .. } = &*self;
         let is = |e: u32| entries[e as usize].group == group && key(keys, entries, e) == new;
         if let Some(entry) = find(&self.slots, hash, is) {
@@ -168,7 +204,7 @@ impl GroupSets {
         let entry = &self.entries[number as usize];
         match self.width {
             Some(_) => word_hash(entry.group, entry.start),
-            None => combine(hash_bytes(key(&self.keys, &self.entries, number)), entry.group.into()),
+            None => bytes_hash(entry.group, key(&self.keys, &self.entries, number)),
         }
     }
 
@@ -203,6 +239,12 @@ impl GroupSets {
             + self.groups.capacity() * 8
             + self.slots.capacity() * 8
     }
+}
+
+/// The hash of a key of any width in a group.
+#[inline]
+fn bytes_hash(group: u32, key: &[u8]) -> u64 {
+    combine(hash_bytes(key), group.into())
 }
 
 /// The hash of a key of at most 8 bytes in a group.

@@ -115,6 +115,7 @@ events! {
     BlocksGroupedByCodes: "Blocks whose rows found their groups by the codes of several dictionaries",
     SampledTopKThresholds: "Blocks of sorts with a limit of which some rows told which others do not count",
     SortsOfOrderedRows: "Sorts whose rows came in the order that was asked for",
+    CountingSorts: "Sorts whose rows were put in order by the values of their keys, because there were few of these",
     ClusteredBlocks: "Blocks of sorts whose rows of one bucket were brought together before they were gathered",
     EntryBounds: "Parts of windows whose partitions and peers were told by sorted entries, without the columns of their keys",
     WideSorts: "Sorts whose entries held all that is compared of their keys, because many rows share the first eight bytes",

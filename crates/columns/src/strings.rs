@@ -223,6 +223,34 @@ impl Strings {
     }
 }
 
+impl Strings {
+    /// The strings with each byte changed by itself, by a function of bytes, and one of views with their bytes (which leaves zeros as they
+    /// are): buffers are changed as a whole. None where most of their bytes are of no string here.
+    pub fn changed(&self, change: impl Fn(&mut [u8]), change_view: impl Fn(u128) -> u128) -> Option<Strings> {
+        let size = |view: u128| view as u32 as usize;
+        let n_used: usize =
+            self.views.iter().map(|&view| if size(view) > INLINE { size(view) } else { 0 }).sum();
+        let n_held: usize = self.buffers.iter().map(Buffer::len).sum();
+        if n_held > 2 * n_used {
+            return None;
+        }
+        let changed = |buffer: &Buffer| {
+            let mut bytes = buffer.as_slice().to_vec();
+            change(&mut bytes);
+            Buffer::from_vec(bytes)
+        };
+        let buffers = self.buffers.iter().map(changed).collect();
+        // Of a long string a view has the first bytes, and behind them where it is.
+        const PLACE: u128 = !0 << 64;
+        let view = |&view: &u128| match size(view) <= INLINE {
+            true => change_view(view),
+            false => change_view(view & !PLACE) | view & PLACE,
+        };
+        let views: Vec<u128> = self.views.iter().map(view).collect();
+        Some(Strings { views: Buf::from_vec(views), buffers })
+    }
+}
+
 /// Parts of the strings of a column, one by one, under views into the same bytes.
 pub struct Parts<'a> {
     source: &'a Strings,
@@ -281,6 +309,9 @@ const LEAST_PER_BUFFER: usize = 16;
 /// A buffer is closed and a new one begun when it would pass this many bytes, so that appending never copies much.
 const CHUNK: usize = 1 << 20;
 
+/// Strings whose views are made together when they have been written.
+const WRITTEN_TOGETHER: usize = 32;
+
 /// Room that is left at the end of a buffer for a string of unknown length: to move a full buffer for it would copy all.
 const ROOM: usize = 1 << 16;
 
@@ -325,6 +356,13 @@ impl StringBuilder {
         self.views.push(pointer_view(bytes, self.buffers.len() as u32, offset));
     }
 
+    /// Appends a string of up to [`INLINE`] bytes, which are those of a number, the first one lowest, with zeros behind them.
+    #[inline(always)]
+    pub fn push_number(&mut self, bytes: u128, len: usize) {
+        debug_assert!(len <= INLINE && bytes >> (8 * len) == 0);
+        self.views.push(bytes << 32 | len as u128);
+    }
+
     /// Appends what `write` appends to the vector that it is given.
     #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
@@ -334,6 +372,57 @@ impl StringBuilder {
         let start = self.current.len();
         write(&mut self.current);
         self.close_from(start);
+    }
+
+    /// Appends, for each of so many rows, what `write` appends; some rows or none where it fails. Bytes that have just been written one
+    /// by one cannot be read as words before the processor has put them into its cache: views are made of those of many rows at a time.
+    pub fn push_rows<E>(
+        &mut self,
+        n_rows: usize,
+        mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.views.reserve(n_rows);
+        let mut row = 0;
+        while row < n_rows {
+            if self.current.len() >= CHUNK - ROOM {
+                self.grow(0);
+            }
+            let start = self.current.len();
+            let (mut ends, mut n_written) = ([0; WRITTEN_TOGETHER], 0);
+            for end in ends.iter_mut().take(n_rows - row) {
+                if let Err(error) = write(row, &mut self.current) {
+                    self.current.truncate(start);
+                    return Err(error);
+                }
+                *end = self.current.len();
+                row += 1;
+                n_written += 1;
+                if *end >= CHUNK - ROOM {
+                    break;
+                }
+            }
+            self.close_each(start, &ends[..n_written]);
+        }
+        Ok(())
+    }
+
+    /// Makes views of strings that lie one behind the other from `start` on, and closes the gaps that short ones leave.
+    fn close_each(&mut self, start: usize, ends: &[usize]) {
+        let (mut from, mut to) = (start, start);
+        for &end in ends {
+            let bytes = &self.current[from..end];
+            if bytes.len() <= INLINE {
+                self.views.push(inline_view(bytes));
+            } else {
+                self.views.push(pointer_view(bytes, self.buffers.len() as u32, to as u32));
+                if to < from {
+                    self.current.copy_within(from..end, to);
+                }
+                to += end - from;
+            }
+            from = end;
+        }
+        self.current.truncate(to);
     }
 
     /// Like [`push_with`](Self::push_with) for a writer that may fail; nothing is appended then.

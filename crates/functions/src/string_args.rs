@@ -6,6 +6,7 @@ use chalet_columns::{Column, Data, Fixed, Parts, StringBuilder, Strings, Vector}
 use chalet_function_api::{Argument, Bound, Call, Context};
 use chalet_types::{DataType, Physical};
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// A String or FixedString argument, constant or not.
@@ -200,19 +201,19 @@ pub fn lengths(call: &Call, index: usize) -> Result<Vec<i64>> {
 
 /// A String column of what `write` appends for each row.
 pub fn build(n_rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>)) -> Column {
-    let mut out = StringBuilder::with_capacity(n_rows);
-    for row in 0..n_rows {
-        out.push_with(|bytes| write(row, bytes));
-    }
+    let mut out = StringBuilder::default();
+    let write = |row: usize, bytes: &mut Vec<u8>| {
+        write(row, bytes);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = out.push_rows(n_rows, write);
     Vector::from(out.finish()).into()
 }
 
 /// A String column of what `write` appends for each row, if it does not fail.
-pub fn try_build(n_rows: usize, mut write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>) -> Result<Column> {
-    let mut out = StringBuilder::with_capacity(n_rows);
-    for row in 0..n_rows {
-        out.try_push_with(|bytes| write(row, bytes))?;
-    }
+pub fn try_build(n_rows: usize, write: impl FnMut(usize, &mut Vec<u8>) -> Result<()>) -> Result<Column> {
+    let mut out = StringBuilder::default();
+    out.push_rows(n_rows, write)?;
     Ok(Vector::from(out.finish()).into())
 }
 

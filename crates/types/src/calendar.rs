@@ -1,7 +1,9 @@
 //! The calendar: civil dates and days, local time and timestamps, fast enough to run once per value of a column.
 
 use crate::TimeZone;
+use crate::time_zone::{STRETCH, Stretch};
 use std::cell::Cell;
+use std::sync::Arc;
 
 pub const SECONDS_PER_DAY: i64 = 86_400;
 
@@ -200,11 +202,12 @@ pub fn whole_seconds(value: i64, ticks: i64) -> i64 {
     }
 }
 
-/// Between timestamps and local time of one zone; remembers the last span without a change of offset, so that
-/// runs of nearby values cost two comparisons. Make one per column and thread.
+/// Between timestamps and local time of one zone. The offsets of timestamps that a DateTime has are looked up; of others the last
+/// span without a change of offset is remembered, so that runs of nearby values cost two comparisons. Make one per column and thread.
 #[derive(Clone, Debug)]
 pub struct LocalTime {
     zone: TimeZone,
+    stretches: Arc<[Stretch]>,
     /// The offset holds for timestamps `from..until`.
     span: Cell<Span>,
 }
@@ -222,7 +225,7 @@ impl LocalTime {
             [only] => Span { from: i64::MIN, until: i64::MAX, offset: i64::from(only.1) },
             _ => Span { from: 0, until: 0, offset: 0 },
         };
-        LocalTime { zone: zone.clone(), span: Cell::new(span) }
+        LocalTime { zone: zone.clone(), stretches: zone.stretches(), span: Cell::new(span) }
     }
 
     pub fn zone(&self) -> &TimeZone {
@@ -245,10 +248,22 @@ impl LocalTime {
         span
     }
 
+    /// What the table says of the offsets around a timestamp, or around the one at which the local clock shows that.
+    #[inline(always)]
+    fn stretch(&self, timestamp: i64) -> Option<Stretch> {
+        let stretch = self.stretches.get(usize::try_from(timestamp >> STRETCH).ok()?)?;
+        stretch.has_two_offsets_at_most().then_some(*stretch)
+    }
+
     /// Seconds east of UTC at a timestamp.
     #[inline(always)]
     pub fn offset_at(&self, timestamp: i64) -> i64 {
-        self.span_at(timestamp).offset
+        match self.stretch(timestamp) {
+            Some(Stretch { change, before, after }) => {
+                i64::from(if timestamp < change { before } else { after })
+            }
+            None => self.span_at(timestamp).offset,
+        }
     }
 
     /// Has the zone been whole minutes from UTC since 1970? All have but Africa/Monrovia.
@@ -266,6 +281,10 @@ impl LocalTime {
     /// clock skips counts with the offset after the change.
     #[inline]
     pub fn to_timestamp(&self, local: i64) -> i64 {
+        if let Some(Stretch { change, before, after }) = self.stretch(local) {
+            let earlier = local - i64::from(before);
+            return if earlier < change { earlier } else { local - i64::from(after) };
+        }
         let guess = local.saturating_sub(self.span.get().offset);
         let span = self.span_at(guess);
         let timestamp = local.saturating_sub(span.offset);
@@ -352,6 +371,22 @@ mod tests {
         assert_eq!(time.to_timestamp(local(2021, 11, 7, 2, 0, 0)), 1_636_268_400);
         for timestamp in (-2_000_000_000..4_000_000_000).step_by(86_400 * 7 + 977) {
             assert_eq!(time.offset_at(timestamp), i64::from(zone.offset_at(timestamp)));
+        }
+        // Where the table tells it, local times stand for the timestamps that the spans say.
+        for name in
+            ["America/New_York", "Europe/Dublin", "Australia/Lord_Howe", "Pacific/Apia", "Antarctica/Troll"]
+        {
+            let zone = TimeZone::named(name).unwrap();
+            let time = LocalTime::new(&zone);
+            for &(change, offset) in zone.offset_spans().iter().filter(|span| span.0 > 0) {
+                for local in (-100_000..100_000).step_by(607).map(|step| change + i64::from(offset) + step) {
+                    assert_eq!(
+                        time.to_timestamp(local),
+                        time.to_timestamp_near_change(local),
+                        "{name} {local}"
+                    );
+                }
+            }
         }
         assert_eq!(LocalTime::new(&TimeZone::utc()).to_timestamp(5), 5);
     }

@@ -15,13 +15,13 @@ struct Zone {
     rules: jiff::tz::TimeZone,
     /// From when on which offset holds, made on first use.
     spans: OnceLock<Vec<(i64, i32)>>,
-    /// Of each stretch of the timestamps that a DateTime has, the number of the span of its first one, made on first use.
-    of_stretches: OnceLock<Vec<u16>>,
+    /// The offsets in each stretch of the timestamps that a DateTime has, made on first use; none where there is one offset alone.
+    stretches: OnceLock<Arc<[Stretch]>>,
 }
 
 impl Zone {
     fn new(name: &str, rules: jiff::tz::TimeZone) -> Zone {
-        Zone { name: name.into(), rules, spans: OnceLock::new(), of_stretches: OnceLock::new() }
+        Zone { name: name.into(), rules, spans: OnceLock::new(), stretches: OnceLock::new() }
     }
 }
 
@@ -113,29 +113,63 @@ impl TimeZone {
 }
 
 /// Seconds of a stretch as a power of two, about twelve days: seldom are there two changes in one.
-const STRETCH: u32 = 20;
+pub const STRETCH: u32 = 20;
+
+/// So far around a stretch changes count as its own: no clock is as far from UTC, nor moves as far at once.
+const AROUND: i64 = 2 * 86_400;
+
+/// The offsets in a stretch and around it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    /// From this timestamp on the second offset holds.
+    pub change: i64,
+    pub before: i32,
+    pub after: i32,
+}
+
+impl Stretch {
+    /// What stands for a stretch with more than one change.
+    const CHANGEFUL: Stretch = Stretch { change: i64::MIN, before: i32::MIN, after: i32::MIN };
+
+    #[inline(always)]
+    pub fn has_two_offsets_at_most(self) -> bool {
+        self.before != i32::MIN
+    }
+}
 
 impl TimeZone {
-    /// The number of the span of [`offset_spans`](Self::offset_spans) that a timestamp is in. Those of moments of a column may be far
-    /// apart, so that no step of a search could be guessed: one look at a table tells nearly all.
-    #[inline]
-    pub fn span_number(&self, timestamp: i64) -> usize {
-        let spans = self.offset_spans();
-        let Ok(of_table) = u32::try_from(timestamp) else {
-            return spans.partition_point(|span| span.0 <= timestamp).saturating_sub(1);
-        };
-        let stretches = self.0.of_stretches.get_or_init(|| {
-            let first = |stretch: u32| {
-                let start = i64::from(stretch) << STRETCH;
-                spans.partition_point(|span| span.0 <= start).saturating_sub(1) as u16
+    /// The offsets of all stretches from 1970 on. Moments of a column may be far apart, so that no step of a search could be guessed:
+    /// one look at a table tells nearly all.
+    pub fn stretches(&self) -> Arc<[Stretch]> {
+        let made = self.0.stretches.get_or_init(|| {
+            let spans = self.offset_spans();
+            if spans.len() == 1 {
+                return Arc::from([]);
+            }
+            // The number of the span before the stretch: it grows from stretch to stretch.
+            let mut number = 0;
+            let stretch = |stretch: u32| {
+                let start = (i64::from(stretch) << STRETCH) - AROUND;
+                let end = start + (1 << STRETCH) + 2 * AROUND;
+                while spans.get(number + 1).is_some_and(|next| next.0 <= start) {
+                    number += 1;
+                }
+                let n_changes = spans[number + 1..].iter().take_while(|next| next.0 < end).count();
+                let before = spans[number].1;
+                match n_changes {
+                    0 => Stretch { change: i64::MIN, before, after: before },
+                    1 => Stretch { change: spans[number + 1].0, before, after: spans[number + 1].1 },
+                    _ => Stretch::CHANGEFUL,
+                }
             };
-            (0..=u32::MAX >> STRETCH).map(first).collect()
+            (0..=u32::MAX >> STRETCH).map(stretch).collect()
         });
-        let mut number = usize::from(stretches[(of_table >> STRETCH) as usize]);
-        while spans.get(number + 1).is_some_and(|next| next.0 <= timestamp) {
-            number += 1;
-        }
-        number
+        made.clone()
+    }
+
+    /// The number of the span of [`offset_spans`](Self::offset_spans) that a timestamp is in.
+    pub fn span_number(&self, timestamp: i64) -> usize {
+        self.offset_spans().partition_point(|span| span.0 <= timestamp).saturating_sub(1)
     }
 }
 
@@ -178,23 +212,37 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_those_of_a_search() {
+    fn stretches_have_the_offsets_of_spans() {
+        let mut n_changeful = 0;
         for name in [
             "Europe/Berlin",
             "America/New_York",
             "Africa/Casablanca",
             "Antarctica/Troll",
+            "Asia/Hebron",
+            "Pacific/Apia",
             "Asia/Kolkata",
             "UTC",
         ] {
             let zone = TimeZone::named(name).unwrap();
-            let spans = zone.offset_spans();
-            let changes = spans[1..].iter().flat_map(|span| [span.0 - 1, span.0, span.0 + 1]);
-            let steps = (-40..6000).map(|n| n * 1_000_003);
-            for timestamp in changes.chain(steps).chain([i64::MIN, i64::MAX, 0, -1, (1 << 32) - 1, 1 << 32]) {
-                let expected = spans.partition_point(|span| span.0 <= timestamp).saturating_sub(1);
-                assert_eq!(zone.span_number(timestamp), expected, "{name} {timestamp}");
+            let (spans, stretches) = (zone.offset_spans(), zone.stretches());
+            assert_eq!(stretches.is_empty(), spans.len() == 1, "{name}");
+            for (number, stretch) in stretches.iter().enumerate() {
+                let start = (number as i64) << STRETCH;
+                let changes =
+                    [stretch.change.saturating_sub(1), stretch.change, stretch.change.saturating_add(1)];
+                let ends =
+                    [start - AROUND, start, start + (1 << STRETCH) - 1, start + (1 << STRETCH) + AROUND - 1];
+                for timestamp in changes.into_iter().chain(ends) {
+                    if !stretch.has_two_offsets_at_most() {
+                        n_changeful += 1;
+                    } else if (ends[0]..=ends[3]).contains(&timestamp) {
+                        let offset = if timestamp < stretch.change { stretch.before } else { stretch.after };
+                        assert_eq!(offset, spans[zone.span_number(timestamp)].1, "{name} {timestamp}");
+                    }
+                }
             }
         }
+        assert!(n_changeful > 0 && n_changeful < 1000, "{n_changeful}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::arrays::parameters::optional_limit;
 use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
-use crate::sets::GroupSets;
+use crate::sets::{GroupSets, TOGETHER};
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
 use chalet_columns::set_order::{Keys, in_set_order};
@@ -88,6 +88,21 @@ impl Uniques {
 
     fn add_rows(&mut self, values: &Vector, rows: Range<usize>, group: impl Fn(usize) -> u32) {
         let mut key = Vec::new();
+        if self.limit == usize::MAX && self.sets.is_of_any_width() {
+            for start in rows.clone().step_by(TOGETHER) {
+                let some = start..rows.end.min(start + TOGETHER);
+                let (mut ends, mut groups) = ([0; TOGETHER], [0; TOGETHER]);
+                key.clear();
+                for ((row, end), of_row) in some.clone().zip(&mut ends).zip(&mut groups) {
+                    self.codec.put(values, row, &mut key);
+                    (*end, *of_row) = (key.len(), group(row));
+                }
+                let (sets, counts) = (&mut self.sets, &mut self.counts);
+                let groups = &groups[..some.len()];
+                sets.insert_together(&key, &ends, groups, |at| counts[groups[at] as usize] += 1);
+            }
+            return;
+        }
         for row in rows {
             key.clear();
             self.codec.put(values, row, &mut key);

@@ -48,6 +48,8 @@ pub(super) struct Buckets {
     parts: Vec<Part>,
     /// The number of the first row of each bucket, and that of all rows.
     starts: Vec<usize>,
+    /// Where the parts have a bucket for each value of the keys: the first of these that each bucket here is made of, and their number.
+    values: Option<Vec<usize>>,
     /// Columns that nobody reads of the rows in order.
     unread: Arc<[usize]>,
     /// Entries are sorted with all that is compared of their keys.
@@ -86,7 +88,12 @@ impl Buckets {
             events::count(Event::WideSorts);
         }
         let n_parts = ctx.settings.max_threads * PARTS_A_WORKER;
-        let distribution = Arc::new(Distribution::new(buffer, packing, n_parts, range, unread, is_wide));
+        let values = Splitters::of_few_values(&buffer, &packing, n_parts);
+        if values.is_some() {
+            events::count(Event::CountingSorts);
+        }
+        let distribution =
+            Arc::new(Distribution::new(buffer, packing, n_parts, range, unread, is_wide, values));
         let job = distribution.clone();
         let distributed = collect_all(job.inputs.len(), ctx, move |number| Ok(job.part(number)))?;
         Ok(Buckets::of(&distribution, distributed, memory, ctx.control.clone()))
@@ -111,6 +118,7 @@ impl Buckets {
             packing,
             parts: Vec::new(),
             starts,
+            values: None,
             unread,
             is_wide: false,
             is_in_order: true,
@@ -124,7 +132,7 @@ impl Buckets {
         // Few rows are sorted where they are: the memory that buckets take would be much beside theirs.
         let is_worth_it = n_buckets_of(buffer.n_rows()) >= LEAST_CLUSTERED_BUCKETS;
         let n_parts = if is_worth_it { PARTS_A_WORKER } else { 1 };
-        let distribution = Distribution::new(buffer, packing, n_parts, &(0..usize::MAX), &[], false);
+        let distribution = Distribution::new(buffer, packing, n_parts, &(0..usize::MAX), &[], false, None);
         let part = |number| {
             control.check_with_interrupt()?;
             Ok(distribution.part(number))
@@ -146,14 +154,30 @@ impl Buckets {
             parts.push(part);
         }
         let mut starts = vec![0];
-        for bucket in 0..distribution.splitters.n_buckets() {
+        for bucket in 0..distribution.splitters.n_buckets {
             starts.push(
                 starts[bucket] + parts.iter().map(|part: &Part| part.bucket(bucket).len()).sum::<usize>(),
             );
         }
+        let values = distribution.splitters.are_values.then(|| {
+            let values = put_together(&starts);
+            starts = values.iter().map(|&value| starts[value]).collect();
+            values
+        });
         let Distribution { packing, unread, is_wide, .. } = distribution;
         let (packing, unread, is_wide) = (packing.clone(), unread.clone(), *is_wide);
-        Buckets { buffer, memory, packing, parts, starts, unread, is_wide, is_in_order: false, control }
+        Buckets {
+            buffer,
+            memory,
+            packing,
+            parts,
+            starts,
+            values,
+            unread,
+            is_wide,
+            is_in_order: false,
+            control,
+        }
     }
 
     /// The number of the first row of each bucket, and that of all rows.
@@ -198,6 +222,13 @@ impl Buckets {
             return Ok(());
         }
         entries.reserve_exact(n_rows);
+        if let Some(values) = &self.values {
+            control.check()?;
+            for value in values[bucket]..values[bucket + 1] {
+                self.parts.iter().for_each(|part| entries.extend_from_slice(part.bucket(value)));
+            }
+            return Ok(());
+        }
         self.parts.iter().for_each(|part| entries.extend_from_slice(part.bucket(bucket)));
         packing.sort(entries, false, &|e| buffer.key(e), &|| control.check())
     }
@@ -372,6 +403,9 @@ fn n_not_above(numbers: &[u64], key: u64) -> usize {
 /// Finds buckets of prefixes: a table of equally wide ranges of prefixes tells most of them at once, where a search among the
 /// splitters would take a chain of steps for each row.
 struct Splitters {
+    n_buckets: usize,
+    /// Each bucket is of one value.
+    are_values: bool,
     /// Ascending and different.
     splitters: Vec<u64>,
     /// Where the ranges begin, and how wide they are as a power of two.
@@ -399,11 +433,27 @@ impl Splitters {
         if let Some(last) = ranges.last_mut() {
             last.1 = splitters.len() as u16;
         }
-        Splitters { splitters, start, shift, ranges }
+        Splitters { n_buckets: splitters.len() + 1, are_values: false, splitters, start, shift, ranges }
     }
 
-    fn n_buckets(&self) -> usize {
-        self.splitters.len() + 1
+    /// Buckets of one value each, where there are few values and many rows of each: then rows are in order where their buckets are (a
+    /// counting sort).
+    fn of_few_values(buffer: &SortBuffer, packing: &Packing, n_parts: usize) -> Option<Splitters> {
+        let shift = packing.unused_bits()?;
+        let (least, most) = (0..buffer.n_blocks() as u32).fold((u64::MAX, 0), |extremes, number| {
+            let (_, block, keys) = buffer.block(number);
+            (0..block.n_rows()).fold(extremes, |(least, most), row| {
+                let prefix = keys.prefix(row, packing);
+                (least.min(prefix), most.max(prefix))
+            })
+        });
+        let n_values = (most.checked_sub(least)? >> shift) as usize + 1;
+        if n_values > MOST_VALUES || n_values * n_parts * LEAST_ROWS_A_VALUE > buffer.n_rows() {
+            return None;
+        }
+        let ranges = (0..n_values as u16).map(|value| (value, value)).collect();
+        let splitters = Vec::new();
+        Some(Splitters { n_buckets: n_values, are_values: true, splitters, start: least, shift, ranges })
     }
 
     /// The bucket of a prefix: the number of splitters that are not above it.
@@ -417,6 +467,25 @@ impl Splitters {
         }
         first + n_not_above(&self.splitters[usize::from(first)..usize::from(last)], prefix) as u16
     }
+}
+
+/// With more values, or fewer rows of each in a part, the places where these go would be more work than comparing them.
+const MOST_VALUES: usize = 1 << 12;
+const LEAST_ROWS_A_VALUE: usize = 4;
+
+/// Neighbours among buckets, of which `starts` says where they begin, that are gathered together: the first of each, and the number of all.
+fn put_together(starts: &[usize]) -> Vec<usize> {
+    let n_buckets = starts.len() - 1;
+    let mut firsts = vec![0];
+    let mut start = 0;
+    for bucket in 1..n_buckets {
+        if starts[bucket + 1] - start > BUCKET_ROWS {
+            firsts.push(bucket);
+            start = starts[bucket];
+        }
+    }
+    firsts.push(n_buckets);
+    firsts
 }
 
 /// Ranges of blocks with about as many rows each.
@@ -474,17 +543,22 @@ impl Distribution {
         range: &Range<usize>,
         unread: &[usize],
         is_wide: bool,
+        values: Option<Splitters>,
     ) -> Distribution {
         let n_rows = buffer.n_rows();
-        let n_buckets = if n_parts == 1 { 1 } else { n_buckets_of(n_rows) };
-        let splitters = Splitters::new(sample(&buffer, &packing, n_buckets));
+        let mut n_buckets = if n_parts == 1 { 1 } else { n_buckets_of(n_rows) };
+        let are_many = n_buckets >= LEAST_CLUSTERED_BUCKETS;
+        let splitters = values.unwrap_or_else(|| Splitters::new(sample(&buffer, &packing, n_buckets)));
+        if splitters.are_values {
+            n_buckets = splitters.n_buckets;
+        }
         let n_gathered = range.end.min(n_rows).saturating_sub(range.start);
         let is_clustered = switches::is_on(Switch::ClusteredSorts)
-            && n_buckets >= LEAST_CLUSTERED_BUCKETS
+            && are_many
             && n_gathered > n_rows / 2
             && n_rows >= LEAST_CLUSTER * n_buckets * buffer.n_blocks()
             && unread.len() < buffer.block(0).1.columns().len();
-        let ranges = parts(&buffer, if splitters.n_buckets() == 1 { 1 } else { n_parts });
+        let ranges = parts(&buffer, if splitters.n_buckets == 1 { 1 } else { n_parts });
         let firsts = ranges.iter().map(|blocks| blocks.start as u32);
         let inputs = firsts.zip(buffer.split(&ranges).into_iter().map(Mutex::new)).collect();
         Distribution { inputs, packing, splitters, is_wide, is_clustered, unread: unread.into() }
@@ -494,6 +568,10 @@ impl Distribution {
     fn part(&self, number: usize) -> (SortBuffer, Part) {
         let (first, input) = &self.inputs[number];
         let mut buffer = std::mem::take(&mut *input.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.splitters.are_values && !self.is_clustered {
+            let part = self.counted(*first, &buffer);
+            return (buffer, part);
+        }
         let mut unordered: Vec<Entry> = Vec::with_capacity(buffer.n_rows());
         let numbers = 0..buffer.n_blocks() as u32;
         numbers.clone().for_each(|number| {
@@ -507,7 +585,7 @@ impl Distribution {
                 unordered_rests.extend((0..block.n_rows()).map(|row| keys.rest(row, &self.packing)));
             }
         }
-        let n_buckets = self.splitters.n_buckets();
+        let n_buckets = self.splitters.n_buckets;
         if n_buckets == 1 {
             let starts = vec![0, unordered.len()];
             return (buffer, Part { starts, entries: unordered, rests: unordered_rests });
@@ -530,6 +608,28 @@ impl Distribution {
         let entries = by_bucket(&unordered, &buckets, &starts);
         let rests = by_bucket(&unordered_rests, &buckets, &starts);
         (buffer, Part { entries, rests, starts })
+    }
+
+    /// The entries of a part by their values, each of which is written once.
+    fn counted(&self, first: u32, buffer: &SortBuffer) -> Part {
+        let Distribution { packing, splitters, .. } = self;
+        let mut starts = vec![0; splitters.n_buckets + 1];
+        for number in 0..buffer.n_blocks() as u32 {
+            let (_, block, keys) = buffer.block(number);
+            for row in 0..block.n_rows() {
+                starts[usize::from(splitters.bucket(keys.prefix(row, packing))) + 1] += 1;
+            }
+        }
+        (0..splitters.n_buckets).for_each(|value| starts[value + 1] += starts[value]);
+        let (mut next, mut entries) = (starts.clone(), vec![Entry::default(); buffer.n_rows()]);
+        for number in 0..buffer.n_blocks() as u32 {
+            buffer.entries_of(number, first + number, packing, |entry| {
+                let at = &mut next[usize::from(splitters.bucket(entry.prefix()))];
+                entries[*at] = entry;
+                *at += 1;
+            });
+        }
+        Part { entries, rests: Vec::new(), starts }
     }
 }
 

@@ -323,6 +323,11 @@ impl Packing {
         n_first + n_bytes.min(self.rest + self.len - self.positions.len()).saturating_sub(self.rest)
     }
 
+    /// How many of the lowest bits of the first eight bytes are of no key, where one or two bytes tell all keys apart.
+    pub fn unused_bits(&self) -> Option<u32> {
+        (1..=2).contains(&self.len).then(|| u64::BITS - 8 * self.len as u32)
+    }
+
     /// Do the first eight bytes tell all keys apart that differ?
     pub fn is_whole(&self) -> bool {
         self.len <= WORD

@@ -4,37 +4,77 @@
 
 use super::collect::blocks_as_source;
 use crate::ExecContext;
+use crate::hash_table::{GroupTable, KeyLayout, NO_GROUP};
 use crate::pipeline::{Emit, Flow, Operator, OperatorWorker, Position, Sink, SinkWorker, concrete};
 use crate::spill::input_order::{InputOrder, RowNumbers, in_input_order};
 use crate::spill::partitions::{LazyWriter, Partition, PartitionWriter, partitions, row_hashes};
 use crate::spill::{Purpose, Threshold};
 use chalet_base::Result;
-use chalet_base::hash::{HashMap, hash_bytes};
-use chalet_columns::keys::{RowKeys, group_keys};
-use chalet_columns::{Block, Column, Strings, Vector};
+use chalet_columns::{Block, Column, Vector};
 use chalet_memory::Reservation;
 use chalet_plan::SetOpKind;
 use chalet_storage::Scan;
+use chalet_types::DataType;
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How often each row of the right side is still to be matched, and which rows the left side has shown.
-type Counts = HashMap<Box<[u8]>, u64>;
+/// How often each different row is still to be matched.
+struct Counts {
+    rows: GroupTable,
+    /// Of each row of the table.
+    counts: Vec<u64>,
+}
 
-/// Bytes of an entry beside its key.
-const ENTRY: usize = 33;
+impl Counts {
+    fn new(layout: &Arc<KeyLayout>) -> Counts {
+        Counts { rows: GroupTable::new(layout.clone()), counts: Vec::new() }
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        self.rows.memory() + self.counts.capacity() * size_of::<u64>()
+    }
+
+    /// Adds rows, each as often as `count` says.
+    fn add(&mut self, columns: &[Column], n_rows: usize, count: impl Fn(usize) -> u64) {
+        let groups = self.rows.groups(columns, n_rows);
+        self.add_groups(&groups, count);
+    }
+
+    fn add_groups(&mut self, groups: &[u32], count: impl Fn(usize) -> u64) {
+        self.counts.resize(self.rows.len(), 0);
+        groups.iter().enumerate().for_each(|(row, &group)| self.counts[group as usize] += count(row));
+    }
+
+    /// Adds what another one holds.
+    fn merge(&mut self, other: Counts) {
+        if self.rows.len() == 0 {
+            *self = other;
+            return;
+        }
+        let groups = self.rows.insert_store(other.rows.store());
+        self.add_groups(&groups, |row| other.counts[row]);
+    }
+}
 
 /// The rows of the right side.
-#[derive(Default)]
 pub struct RightRows {
+    layout: Arc<KeyLayout>,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
+impl RightRows {
+    /// Rows of these types.
+    pub fn new(types: &[DataType]) -> RightRows {
+        let layout = Arc::new(KeyLayout::of_groups(types));
+        let state = State { counts: Counts::new(&layout), memory: None, spilled: None, is_full: false };
+        RightRows { layout, state: Mutex::new(state) }
+    }
+}
+
 struct State {
+    /// The rows of the right side; for EXCEPT DISTINCT those of the left side too, which have been put out.
     counts: Counts,
-    /// Bytes that the counts take.
-    bytes: usize,
     memory: Option<Reservation>,
     /// All rows of the right side, where memory ran short.
     spilled: Option<Vec<PartitionWriter>>,
@@ -46,8 +86,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn keys_of(block: &Block) -> RowKeys {
-    group_keys(&block.columns().iter().collect::<Vec<&Column>>(), block.n_rows())
+fn hashes_of(block: &Block) -> Vec<u64> {
+    row_hashes(&block.columns().iter().collect::<Vec<&Column>>(), block.n_rows())
+}
+
+/// The columns of a block of which the last one says something of its rows.
+fn without_last(block: &Block) -> &[Column] {
+    &block.columns()[..block.columns().len() - 1]
 }
 
 /// Counts the rows of the right side.
@@ -62,8 +107,7 @@ impl Sink for CountRows {
 
     fn worker(&self, ctx: &ExecContext) -> Result<Box<dyn SinkWorker>> {
         Ok(Box::new(CountWorker {
-            counts: Counts::default(),
-            bytes: 0,
+            counts: Counts::new(&self.rows.layout),
             memory: Reservation::new(ctx.control.memory.clone()),
             writer: LazyWriter::default(),
             threshold: Threshold::new(ctx.settings.external_distinct, ctx),
@@ -83,12 +127,7 @@ impl Sink for CountRows {
             state.spilled = Some(writers);
             return Ok(blocks_as_source(Vec::new(), ctx));
         }
-        state.bytes = workers.iter().map(|worker| worker.bytes).sum();
-        for worker in workers {
-            for (key, count) in worker.counts {
-                *state.counts.entry(key).or_insert(0) += count;
-            }
-        }
+        workers.into_iter().for_each(|worker| state.counts.merge(worker.counts));
         state.memory = Some(Reservation::new(ctx.control.memory.clone()));
         Ok(blocks_as_source(Vec::new(), ctx))
     }
@@ -96,7 +135,6 @@ impl Sink for CountRows {
 
 struct CountWorker {
     counts: Counts,
-    bytes: usize,
     memory: Reservation,
     writer: LazyWriter,
     threshold: Threshold,
@@ -105,17 +143,8 @@ struct CountWorker {
 
 impl SinkWorker for CountWorker {
     fn push(&mut self, _: Position, block: Block) -> Result<Flow> {
-        let keys = keys_of(&block);
-        for row in 0..block.n_rows() {
-            match self.counts.get_mut(keys.get(row)) {
-                Some(count) => *count += 1,
-                None => {
-                    self.bytes += keys.get(row).len() + ENTRY;
-                    self.counts.insert(keys.get(row).into(), 1);
-                }
-            }
-        }
-        let refused = self.memory.resize(self.bytes).is_err();
+        self.counts.add(block.columns(), block.n_rows(), |_| 1);
+        let refused = self.memory.resize(self.counts.memory()).is_err();
         if refused || self.threshold.is_passed(&self.memory) {
             self.spill()?;
         }
@@ -131,19 +160,23 @@ impl SinkWorker for CountWorker {
 const ROWS_AT_ONCE: usize = 8192;
 
 impl CountWorker {
-    /// Writes all counts to disk, as blocks of keys and counts.
+    /// Writes all rows to disk, each once with its count behind it.
     fn spill(&mut self) -> Result<()> {
         let writer = self.writer.writer(Purpose::Distinct, &self.threshold, &self.ctx.control)?;
-        let counts: Vec<(Box<[u8]>, u64)> = std::mem::take(&mut self.counts).into_iter().collect();
-        for some in counts.chunks(ROWS_AT_ONCE) {
+        let Counts { rows, counts } = &mut self.counts;
+        let layout = rows.layout().clone();
+        let block = layout.columns(rows.take())?;
+        let counts = Column::Flat(Vector::from(std::mem::take(counts)));
+        for start in (0..block.n_rows()).step_by(ROWS_AT_ONCE) {
             self.ctx.control.check_with_interrupt()?;
-            let hashes: Vec<u64> = some.iter().map(|(key, _)| hash_bytes(key)).collect();
-            let keys: Strings = some.iter().map(|(key, _)| key).collect();
-            let counts = Vector::from(some.iter().map(|(_, count)| *count).collect::<Vec<u64>>());
-            let columns = vec![Column::Flat(keys.into()), Column::Flat(counts)];
-            writer.write(&Block::new(columns, some.len()), &hashes)?;
+            let n_rows = ROWS_AT_ONCE.min(block.n_rows() - start);
+            let some = block.slice(start, n_rows);
+            let hashes = hashes_of(&some);
+            let mut columns = some.into_columns();
+            columns.push(counts.slice(start, n_rows));
+            writer.write(&Block::new(columns, n_rows), &hashes)?;
         }
-        self.bytes = 0;
+        self.counts = Counts::new(&layout);
         self.memory.resize(0)
     }
 }
@@ -191,7 +224,12 @@ impl Operator for SetOp {
     fn rest(&self, ctx: &ExecContext) -> Result<Option<Arc<dyn Scan>>> {
         let left = std::mem::take(&mut *lock(&self.shared.spilled));
         // What is in memory matches no row that is on disk.
-        let right = std::mem::take(&mut *lock(&self.shared.right.state)).spilled;
+        let right = {
+            let mut state = lock(&self.shared.right.state);
+            state.counts = Counts::new(&self.shared.right.layout);
+            state.memory = None;
+            state.spilled.take()
+        };
         if left.is_empty() {
             return Ok(None);
         }
@@ -219,31 +257,26 @@ impl Rest<'_> {
             return Ok(());
         }
         if left.is_too_large() || right.as_ref().is_some_and(Partition::is_too_large) {
-            // The last column numbers the rows.
-            let of_left = |block: &Block| {
-                let values = &block.columns()[..block.columns().len() - 1];
-                Ok(row_hashes(&values.iter().collect::<Vec<_>>(), block.n_rows()))
+            // The last column numbers the rows of the left side, and counts those of the right one.
+            let hashes = |block: &Block| {
+                Ok(row_hashes(&without_last(block).iter().collect::<Vec<_>>(), block.n_rows()))
             };
-            let of_right =
-                |block: &Block| Ok(block.column(0).flat().strings()?.iter().map(hash_bytes).collect());
-            let right = right.map(|right| right.divided(control, &of_right)).transpose()?;
+            let right = right.map(|right| right.divided(control, &hashes)).transpose()?;
             let mut right = right.into_iter().flatten();
-            let mut left = left.divided(control, &of_left)?.into_iter();
+            let mut left = left.divided(control, &hashes)?.into_iter();
             return left.try_for_each(|left| self.add(left, right.next()));
         }
-        let mut counts = Counts::default();
+        let mut counts = Counts::new(&self.shared.right.layout);
         for block in right.iter().flat_map(Partition::blocks) {
             let block = block?;
-            let (keys, numbers) = (block.column(0).flat(), block.column(1).flat());
-            for (key, count) in keys.strings()?.iter().zip(numbers.values::<u64>()?) {
-                *counts.entry(key.into()).or_insert(0) += count;
-            }
+            let values = without_last(&block);
+            let numbers = block.column(values.len()).flat();
+            let numbers = numbers.values::<u64>()?;
+            counts.add(values, block.n_rows(), |row| numbers[row]);
         }
         let Some(block) = left.block()? else { return Ok(()) };
         let (block, numbers) = in_input_order(block)?;
-        let keys = keys_of(&block);
-        let passes = |row: &u32| self.shared.keeps(&mut counts, keys.get(*row as usize));
-        let kept: Vec<u32> = (0..block.n_rows() as u32).filter(passes).collect();
+        let (kept, _) = self.shared.kept(&mut counts, &block, false);
         let numbers: Vec<u128> = kept.iter().map(|&row| numbers[row as usize]).collect();
         self.kept.add(block.gather(&kept), numbers)
     }
@@ -262,28 +295,23 @@ impl OperatorWorker for Worker {
     }
 
     fn push(&mut self, block: Block, emit: Emit) -> Result<Flow> {
-        let keys = keys_of(&block);
         let shared = self.shared.clone();
-        let (mut kept, mut unknown) = (Vec::new(), Vec::new());
-        {
+        let (kept, unknown) = {
             let mut state = lock(&shared.right.state);
-            let State { counts, bytes, memory, spilled, is_full } = &mut *state;
-            for row in 0..block.n_rows() {
-                let key = keys.get(row);
-                if spilled.is_some() || *is_full && !counts.contains_key(key) {
-                    unknown.push(row as u32);
-                } else if shared.keeps(counts, key) {
-                    kept.push(row as u32);
-                }
-            }
+            let State { counts, memory, spilled, is_full } = &mut *state;
+            let found = match spilled {
+                Some(_) => (Vec::new(), (0..block.n_rows() as u32).collect()),
+                None => shared.kept(counts, &block, *is_full),
+            };
             // Only EXCEPT DISTINCT adds to the counts: the left rows that it has put out.
-            if shared.adds() && !*is_full {
-                *bytes += kept.iter().map(|&row| keys.get(row as usize).len() + ENTRY).sum::<usize>();
-                if let Some(memory) = memory {
-                    *is_full = memory.resize(*bytes).is_err() || shared.threshold.is_passed(memory);
-                }
+            if shared.adds()
+                && !*is_full
+                && let Some(memory) = memory
+            {
+                *is_full = memory.resize(counts.memory()).is_err() || shared.threshold.is_passed(memory);
             }
-        }
+            found
+        };
         if !unknown.is_empty() {
             self.spill(block.gather(&unknown))?;
         }
@@ -298,7 +326,7 @@ impl OperatorWorker for Worker {
 
 impl Worker {
     fn spill(&mut self, block: Block) -> Result<()> {
-        let hashes = row_hashes(&block.columns().iter().collect::<Vec<_>>(), block.n_rows());
+        let hashes = hashes_of(&block);
         let block = self.numbers.append_to(block);
         let Shared { threshold, ctx, .. } = &*self.shared;
         self.writer.writer(Purpose::Distinct, threshold, &ctx.control)?.write(&block, &hashes)
@@ -311,31 +339,37 @@ impl Shared {
         self.kind == SetOpKind::Except && self.distinct
     }
 
-    /// ALL: each right row matches one left row. DISTINCT: a left row passes once at most.
-    fn keeps(&self, counts: &mut Counts, key: &[u8]) -> bool {
-        match (self.kind, self.distinct) {
-            (SetOpKind::Intersect, false) => match counts.get_mut(key) {
+    /// Which left rows pass, and which are not known where no more can be remembered. ALL: each right row matches one left row.
+    /// DISTINCT: a left row passes once at most.
+    fn kept(&self, counts: &mut Counts, block: &Block, is_full: bool) -> (Vec<u32>, Vec<u32>) {
+        let (columns, n_rows) = (block.columns(), block.n_rows());
+        let Counts { rows, counts } = counts;
+        if self.adds() && !is_full {
+            // New rows are numbered as they come.
+            let mut next = rows.len() as u32;
+            let groups = rows.groups(columns, n_rows);
+            let mut is_new = |&row: &u32| {
+                let is_new = groups[row as usize] == next;
+                next += u32::from(is_new);
+                is_new
+            };
+            return ((0..n_rows as u32).filter(|row| is_new(row)).collect(), Vec::new());
+        }
+        let groups = rows.find(columns, n_rows);
+        if self.adds() {
+            let unknown = (0..n_rows as u32).filter(|&row| groups[row as usize] == NO_GROUP);
+            return (Vec::new(), unknown.collect());
+        }
+        let passes = |&row: &u32| {
+            let is_matched = match counts.get_mut(groups[row as usize] as usize) {
                 Some(count) if *count > 0 => {
-                    *count -= 1;
+                    *count = if self.distinct { 0 } else { *count - 1 };
                     true
                 }
                 _ => false,
-            },
-            (SetOpKind::Intersect, true) => counts.remove(key).is_some(),
-            (SetOpKind::Except, false) => match counts.get_mut(key) {
-                Some(count) if *count > 0 => {
-                    *count -= 1;
-                    false
-                }
-                _ => true,
-            },
-            (SetOpKind::Except, true) => {
-                let is_new = !counts.contains_key(key);
-                if is_new {
-                    counts.insert(key.into(), 1);
-                }
-                is_new
-            }
-        }
+            };
+            is_matched == (self.kind == SetOpKind::Intersect)
+        };
+        ((0..n_rows as u32).filter(passes).collect(), Vec::new())
     }
 }

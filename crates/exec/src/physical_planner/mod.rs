@@ -689,7 +689,8 @@ impl PhysicalPlanner<'_> {
     }
 
     fn set_op(&self, node: &plan::SetOp) -> Result<PhysicalPlan> {
-        let right = Arc::new(set_op::RightRows::default());
+        let types: Vec<DataType> = node.fields.iter().map(|field| field.ty.clone()).collect();
+        let right = Arc::new(set_op::RightRows::new(&types));
         let build =
             Stage::new(self.plan(&node.right)?.stream, Arc::new(set_op::CountRows { rows: right.clone() }));
         let mut left = self.plan(&node.left)?.stream;

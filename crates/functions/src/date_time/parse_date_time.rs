@@ -6,7 +6,7 @@ use super::format_pattern::{Field, Pattern, Piece, joda, mysql};
 use super::parsed_timestamp::Text;
 use super::timestamps::zone_argument;
 use chalet_base::{Result, bail, discard_messages, ensure, err};
-use chalet_columns::{Builder, Column};
+use chalet_columns::{Column, NullBuffer, Vector, bits};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry, ScalarFunction};
 use chalet_types::calendar::LocalTime;
@@ -95,7 +95,6 @@ impl ScalarFunction for &'static Parse {
             let parsed = text.read(pattern)?;
             Ok((parsed.timestamp(&clock)?, parsed.micros))
         };
-        let mut out = Builder::new(call.result);
         let found: Vec<Option<(i64, i64)>> = match self.on_error {
             OnError::Fail => (0..call.n_rows).map(|row| read(row).map(Some)).collect::<Result<_>>()?,
             OnError::Null | OnError::Zero => {
@@ -110,34 +109,43 @@ impl ScalarFunction for &'static Parse {
                 discard_messages(|| (0..call.n_rows).map(|row| found(row).unwrap_or_default()).collect())
             }
         };
-        for found in found {
-            let Some((timestamp, micros)) = found else {
-                out.push_default();
-                continue;
-            };
-            match call.result.without_nullable() {
-                DataType::DateTime64(digits, _) => {
-                    let ticks = 10i64.pow((*digits).into());
-                    let fraction = micros / 10i64.pow(6 - u32::from(*digits));
-                    let value = timestamp.checked_mul(ticks).and_then(|x| x.checked_add(fraction));
-                    out.natives::<i64>()?
-                        .push(value.ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))?);
-                }
-                _ => match u32::try_from(timestamp) {
-                    Ok(timestamp) => out.natives::<u32>()?.push(timestamp),
-                    Err(_) if self.on_error == OnError::Fail => {
-                        bail!(CANNOT_PARSE_DATETIME, "Seconds since epoch is out of range: {timestamp}")
-                    }
-                    Err(_) => {
-                        out.push_default();
-                        continue;
-                    }
-                },
-            }
-            out.mark_valid();
+        let (values, valid) = match call.result.without_nullable() {
+            DataType::DateTime64(digits, _) => ticks(&found, (*digits).into())?,
+            _ => seconds(&found, self.on_error)?,
+        };
+        Ok(match self.on_error {
+            OnError::Null => values.with_nulls(Some(&NullBuffer::new(bits::of_bytes(valid.into_iter())))),
+            _ => values,
         }
-        Ok(out.finish().into())
+        .into())
     }
+}
+
+/// What was read, with its microseconds, as values of a DateTime64 of so many digits, and which there are.
+fn ticks(found: &[Option<(i64, i64)>], digits: u32) -> Result<(Vector, Vec<u8>)> {
+    let (ticks, unit) = (10i64.pow(digits), 10i64.pow(6 - digits));
+    let value = |found: &Option<(i64, i64)>| {
+        let Some((timestamp, micros)) = found else { return Ok(0) };
+        let value = timestamp.checked_mul(ticks).and_then(|x| x.checked_add(micros / unit));
+        value.ok_or_else(|| err!(DECIMAL_OVERFLOW, "Decimal math overflow"))
+    };
+    let values = found.iter().map(value).collect::<Result<Vec<i64>>>()?;
+    Ok((values.into(), found.iter().map(|found| u8::from(found.is_some())).collect()))
+}
+
+/// The same as values of a DateTime: what lies outside of them is not there either.
+fn seconds(found: &[Option<(i64, i64)>], on_error: OnError) -> Result<(Vector, Vec<u8>)> {
+    let (mut values, mut valid) = (Vec::with_capacity(found.len()), Vec::with_capacity(found.len()));
+    for found in found {
+        let value = found.map(|(timestamp, _)| (timestamp, u32::try_from(timestamp).ok()));
+        if let (Some((timestamp, None)), OnError::Fail) = (value, on_error) {
+            bail!(CANNOT_PARSE_DATETIME, "Seconds since epoch is out of range: {timestamp}");
+        }
+        let value = value.and_then(|(_, value)| value);
+        values.push(value.unwrap_or(0));
+        valid.push(u8::from(value.is_some()));
+    }
+    Ok((values.into(), valid))
 }
 
 macro_rules! parses {

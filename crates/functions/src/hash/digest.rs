@@ -4,6 +4,7 @@ use super::digest_lanes::digests;
 use super::md5_lanes::Md5;
 use super::sha;
 use super::sha1_lanes::{Sha1, pays};
+use super::sha1_pairs;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Fixed, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -165,6 +166,15 @@ static CHECKSUMS: &[OfBytes] = &[
     },
 ];
 
+/// Two by two, where the processor has instructions for the digest, else one by one.
+fn sha1_each<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+    sha1_pairs::digests(strings.clone()).unwrap_or_else(|| {
+        let mut bytes = Vec::new();
+        strings.for_each(|text| sha::sha1(text, &mut bytes));
+        bytes
+    })
+}
+
 impl ScalarFunction for &'static OfBytes {
     fn record(&self) -> &'static Record {
         let function: &'static OfBytes = self;
@@ -198,8 +208,8 @@ impl ScalarFunction for &'static OfBytes {
             (Run::Sha1, Data::Fixed(fixed)) if pays(fixed.iter()) => {
                 bytes = digests::<5, Sha1>(fixed.iter());
             }
-            (Run::Sha1, Data::Str(strings)) => strings.iter().for_each(|s| sha::sha1(s, &mut bytes)),
-            (Run::Sha1, Data::Fixed(fixed)) => fixed.iter().for_each(|s| sha::sha1(s, &mut bytes)),
+            (Run::Sha1, Data::Str(strings)) => bytes = sha1_each(strings.iter()),
+            (Run::Sha1, Data::Fixed(fixed)) => bytes = sha1_each(fixed.iter()),
             _ => bail!(LOGICAL_ERROR, "{} is no string", call.args[0].ty),
         }
         Ok(match self.result {

@@ -14,6 +14,7 @@ mod murmur;
 mod plain;
 mod sha;
 mod sha1_lanes;
+mod sha1_pairs;
 pub mod sip;
 mod spark;
 mod sqids;

@@ -91,17 +91,25 @@ fn put64(mut state: [u64; 8], width: usize, text: &[u8], out: &mut Vec<u8>) {
 /// The blocks of a text, and those with its end, the padding and its length in bits, which takes `LENGTH` bytes.
 #[inline(always)]
 fn each_run<const BLOCK: usize, const LENGTH: usize>(text: &[u8], mut run: impl FnMut(&[[u8; BLOCK]])) {
-    let (blocks, rest) = text.as_chunks::<BLOCK>();
+    let (blocks, _) = text.as_chunks::<BLOCK>();
     if !blocks.is_empty() {
         run(blocks);
     }
+    let (last, n) = ending::<BLOCK, LENGTH>(text);
+    run(&last[..n]);
+}
+
+/// The last blocks, with the end of a text behind its whole blocks, the padding and its length, and how many they are.
+#[inline(always)]
+pub fn ending<const BLOCK: usize, const LENGTH: usize>(text: &[u8]) -> ([[u8; BLOCK]; 2], usize) {
+    let (_, rest) = text.as_chunks::<BLOCK>();
     let mut last = [[0u8; BLOCK]; 2];
     let n = if rest.len() < BLOCK - LENGTH { 1 } else { 2 };
     let bytes = last.as_flattened_mut();
     bytes[..rest.len()].copy_from_slice(rest);
     bytes[rest.len()] = 0x80;
     bytes[n * BLOCK - 8..n * BLOCK].copy_from_slice(&(text.len() as u64 * 8).to_be_bytes());
-    run(&last[..n]);
+    (last, n)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl<'a> FirstMatch<'a> {
     #[inline]
     pub fn find(&mut self, text: &[u8], place: usize, asks_groups: bool) -> Option<Range<usize>> {
         self.by_path = false;
-        if let Some(path) = self.path.filter(|_| text.len() <= SHORT) {
+        if let Some(path) = self.path.filter(|path| text.len() <= SHORT || path.is_lone()) {
             match path.find(text, place, &mut self.ranges) {
                 Outcome::Match => {
                     self.by_path = true;
@@ -62,7 +62,7 @@ impl<'a> FirstMatch<'a> {
     /// Is there a match?
     #[inline]
     pub fn is_match(&mut self, text: &[u8]) -> bool {
-        if let Some(path) = self.path.filter(|_| text.len() <= SHORT) {
+        if let Some(path) = self.path.filter(|path| text.len() <= SHORT || path.is_lone()) {
             match path.find(text, 0, &mut self.ranges) {
                 Outcome::Unknown => self.count_unknown(),
                 known => {

@@ -1,6 +1,7 @@
 //! `GreedyPath`: a regular expression whose preferred choices are followed straight ahead, without a general
 //! engine. Where they lead to a match it is the one that the engine finds; where they do not, the engine is asked.
 
+use super::masks::{self, ByteRanges};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use std::ops::Range;
@@ -10,6 +11,8 @@ pub struct GreedyPath {
     n_groups: usize,
     /// What matches that are not anchored begin with.
     begins: Begins,
+    /// Matches are runs of these characters of ASCII, as they are.
+    lone: Option<ByteRanges>,
     /// Matches begin with the text.
     is_anchored: bool,
 }
@@ -18,6 +21,8 @@ pub struct GreedyPath {
 enum Begins {
     Anywhere,
     Byte(u8),
+    /// Several bytes.
+    Text(Vec<u8>),
     OneOf(Box<[bool; 256]>),
 }
 
@@ -29,6 +34,7 @@ impl Begins {
         let at = match self {
             Begins::Anywhere => (!rest.is_empty()).then_some(0),
             Begins::Byte(byte) => position(*byte, rest),
+            Begins::Text(text) => masks::find(rest, text),
             Begins::OneOf(has) => rest.iter().position(|&byte| has[usize::from(byte)]),
         };
         at.map(|at| from + at)
@@ -87,6 +93,7 @@ impl GreedyPath {
             steps,
             n_groups,
             begins: Begins::Anywhere,
+            lone: None,
             is_anchored: true,
         })
     }
@@ -104,18 +111,34 @@ impl GreedyPath {
             settle(&mut steps);
             let (n_groups, begins) = (hir.properties().explicit_captures_len() + 1, Begins::Anywhere);
             let has_end = steps.iter().any(|step| matches!(step, Step::End));
-            return (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: true });
+            return (!has_end).then_some(GreedyPath {
+                steps,
+                n_groups,
+                begins,
+                lone: None,
+                is_anchored: true,
+            });
         }
         add(&hir, true, &mut steps)?;
         settle(&mut steps);
         let begins = match steps.iter().find(|step| !matches!(step, Step::Open(_)))? {
-            Step::Literal(literal) => Begins::Byte(*literal.bytes.first().filter(|byte| byte.is_ascii())?),
+            Step::Literal(literal) => match literal.bytes[..] {
+                [byte] if byte.is_ascii() => Begins::Byte(byte),
+                [0..128, ..] => Begins::Text(literal.bytes.clone()),
+                _ => return None,
+            },
             Step::Run { set, min: 1.., .. } if set.is_ascii => Begins::OneOf(set.has.clone()),
             _ => return None,
         };
         let has_end = steps.iter().any(|step| matches!(step, Step::End));
         let n_groups = hir.properties().explicit_captures_len() + 1;
-        (!has_end).then_some(GreedyPath { steps, n_groups, begins, is_anchored: false })
+        let lone = lone_run(&steps).and_then(|set| ByteRanges::of(&set.has));
+        (!has_end).then_some(GreedyPath { steps, n_groups, begins, lone, is_anchored: false })
+    }
+
+    /// Are matches runs of some characters, which are found many bytes at a time?
+    pub fn is_lone(&self) -> bool {
+        self.lone.is_some()
     }
 
     /// Looks for the first match from a place on. When there is one, the groups are filled in, the whole of it as group 0.
@@ -124,6 +147,11 @@ impl GreedyPath {
         groups.resize(self.n_groups, 0..0);
         if self.is_anchored {
             return if from == 0 { self.run_from_start(text, groups) } else { Outcome::NoMatch };
+        }
+        if let Some(lone) = &self.lone {
+            let Some(run) = lone.first_run(text, from) else { return Outcome::NoMatch };
+            groups.fill(run);
+            return Outcome::Match;
         }
         let mut next = from;
         // Many starts in one run would look at its characters again and again.
@@ -167,6 +195,15 @@ impl GreedyPath {
             (false, true) => Outcome::Unknown,
             (false, false) => Outcome::NoMatch,
         }
+    }
+}
+
+/// The set of ASCII of which a run, as long as it is, is all that the steps ask for, whatever groups are around it.
+fn lone_run(steps: &[Step]) -> Option<&Set> {
+    let mut inner = steps.iter().filter(|step| !matches!(step, Step::Open(_) | Step::Close(_)));
+    match (inner.next()?, inner.next()) {
+        (Step::Run { set, min: 1, max: None, .. }, None) if set.is_ascii => Some(set),
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod fuzzy_bits;
 mod fuzzy_table;
 mod greedy;
 mod like;
+pub mod masks;
 mod matching;
 mod multi_fuzzy_match;
 mod multi_match;

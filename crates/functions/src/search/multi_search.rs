@@ -1,5 +1,6 @@
 //! `multiSearchAny` and its kin: several needles in one string.
 
+use super::masks;
 use super::position::{Fold, SHORT, find_once, find_prepared};
 use super::sweep;
 use crate::lists::list_of;
@@ -175,15 +176,22 @@ impl ScalarFunction for &'static MultiSearch {
                 answers.push(if self.answer == Answer::Any { place.min(1) } else { place });
                 continue;
             }
-            let haystack = self.fold.apply_in(haystacks.get(row), &mut scratch);
+            let (haystack, is_any_case) = self.fold.searched(haystacks.get(row), &mut scratch);
             let range = lists.range(if is_constant { 0 } else { row });
             let start = range.start;
             let mut places = range.map(|needle| {
                 let found = match &constant {
+                    Some(finders) if is_any_case => {
+                        masks::find_any_case(haystack, finders[needle - start].needle())
+                    }
                     Some(finders) => find_prepared(haystack, &finders[needle - start]),
                     None => {
                         let needle = needles.map_or(&b""[..], |needles| needles.get(needle));
-                        find_once(haystack, self.fold.apply_in(needle, &mut needle_scratch))
+                        let needle = self.fold.apply_in(needle, &mut needle_scratch);
+                        match is_any_case {
+                            true => masks::find_any_case(haystack, needle),
+                            false => find_once(haystack, needle),
+                        }
                     }
                 };
                 match found {

@@ -1,5 +1,6 @@
 //! `position` and its kin, `locate`: where a string occurs in another one.
 
+use super::masks;
 use crate::string_args::{Kind, StringArg, begins_char, count_chars, expect, integers};
 use chalet_base::{Result, ensure};
 use chalet_columns::{Column, Vector};
@@ -47,6 +48,13 @@ impl Fold {
             *scratch = self.apply(text).into_owned();
         }
         scratch
+    }
+
+    /// The text in which to search for a needle that was folded, and whether it is as it was: then its case does not count.
+    #[inline(always)]
+    pub fn searched<'a>(self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> (&'a [u8], bool) {
+        let is_any_case = self == Fold::Ascii && text.len() <= SHORT_ANY_CASE;
+        (if is_any_case { text } else { self.apply_in(text, scratch) }, is_any_case)
     }
 }
 
@@ -97,9 +105,9 @@ const FEW_PLACES: usize = 16;
 
 /// The first occurrence of a needle that is looked for once: preparing a search takes longer than searching a short text.
 pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
-    let Some((&first, rest)) = needle.split_first() else { return Some(0) };
-    let last = text.len().checked_sub(needle.len())?;
     if text.len() > SHORT {
+        let Some((&first, rest)) = needle.split_first() else { return Some(0) };
+        let last = text.len().checked_sub(needle.len())?;
         // Some places where the first byte stands are looked at before the search is prepared after all.
         let mut from = 0;
         for _ in 0..FEW_PLACES {
@@ -114,8 +122,11 @@ pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
         }
         return memmem::find(&text[from..], needle).map(|at| from + at);
     }
-    (0..=last).find(|&at| text[at] == first && text[at + 1..].starts_with(rest))
+    masks::find(text, needle)
 }
+
+/// Texts up to this length are searched without regard to case as they are; longer ones are put into lower case, and the search prepared.
+const SHORT_ANY_CASE: usize = 256;
 
 /// [`find_once`] where the search was prepared, which is worth it in longer texts.
 #[inline]
@@ -210,14 +221,18 @@ impl ScalarFunction for &'static Position {
         let constant = needles.constant().map(|needle| Finder::new(&self.fold.apply(needle)).into_owned());
         let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
         let find = |row: usize| {
-            let haystack = self.fold.apply_in(haystacks.get(row), &mut scratch);
+            let (haystack, is_any_case) = self.fold.searched(haystacks.get(row), &mut scratch);
             let start = starts.as_ref().map_or(0, |starts| (starts[row] as u64).saturating_sub(1));
             let Some(from) = skip(haystack, start, self.chars) else { return 0 };
             let found = match &constant {
+                Some(finder) if is_any_case => masks::find_any_case(&haystack[from..], finder.needle()),
                 Some(finder) => find_prepared(&haystack[from..], finder),
                 None => {
                     let needle = self.fold.apply_in(needles.get(row), &mut needle_scratch);
-                    find_once(&haystack[from..], needle)
+                    match is_any_case {
+                        true => masks::find_any_case(&haystack[from..], needle),
+                        false => find_once(&haystack[from..], needle),
+                    }
                 }
             };
             match found {

@@ -1,5 +1,7 @@
 //! `replaceOne` and `replaceAll`: occurrences of a string replaced by another one.
 
+use super::masks;
+use super::position::SHORT;
 use crate::plain::Plain;
 use crate::string_args::{Kind, StringArg, build, check_replaced, expect};
 use chalet_base::Result;
@@ -65,21 +67,24 @@ fn execute(call: &Call, most: usize) -> Result<Column> {
                 &own
             }
         };
-        let mut copied = 0;
-        if let [byte] = needle
-            && most > 1
-        {
-            for place in memchr_iter(*byte, text) {
-                out.extend_from_slice(&text[copied..place]);
-                out.extend_from_slice(replacements.get(row));
-                copied = place + 1;
-            }
-            return out.extend_from_slice(&text[copied..]);
-        }
-        for place in finder.find_iter(text).take(most) {
+        let (mut copied, replacement) = (0, replacements.get(row));
+        let mut replace = |place: usize| {
             out.extend_from_slice(&text[copied..place]);
-            out.extend_from_slice(replacements.get(row));
+            out.extend_from_slice(replacement);
             copied = place + needle.len();
+        };
+        match needle {
+            [byte] if most > 1 && text.len() <= SHORT => masks::each_place(text, *byte, replace),
+            [byte] if most > 1 => memchr_iter(*byte, text).for_each(replace),
+            _ if text.len() <= SHORT => {
+                let mut from = 0;
+                for _ in 0..most {
+                    let Some(at) = masks::find(&text[from..], needle) else { break };
+                    replace(from + at);
+                    from += at + needle.len();
+                }
+            }
+            _ => finder.find_iter(text).take(most).for_each(replace),
         }
         out.extend_from_slice(&text[copied..]);
     }))

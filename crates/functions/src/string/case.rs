@@ -71,6 +71,9 @@ fn execute(call: &Call, change: fn(&mut [u8]), first: u8) -> Result<Column> {
         }
         _ => {
             let strings = call.vector(0).strings()?;
+            if let Some(changed) = strings.changed(change, |view| change_view(view, first)) {
+                return Ok(Vector::from(changed).into());
+            }
             let mut out = StringBuilder::with_capacity(strings.len());
             for (row, &view) in strings.views().iter().enumerate() {
                 if view as u32 as usize <= INLINE {

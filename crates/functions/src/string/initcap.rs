@@ -19,10 +19,14 @@ pub static BYTES: Plain = Plain {
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
         Ok(build(call.n_rows, |row, out| {
-            let mut inside = false;
-            for byte in texts.get(row) {
-                out.push(if inside { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() });
-                inside = byte.is_ascii_alphanumeric();
+            let (text, start) = (texts.get(row), out.len());
+            out.extend_from_slice(text);
+            let [first, others @ ..] = &mut out[start..] else { return };
+            first.make_ascii_uppercase();
+            // What a byte becomes is told by the one before it alone, so that many are told at once.
+            for (byte, before) in others.iter_mut().zip(text) {
+                let is_inside = before.is_ascii_alphanumeric();
+                *byte = if is_inside { byte.to_ascii_lowercase() } else { byte.to_ascii_uppercase() };
             }
         }))
     },

@@ -1,6 +1,8 @@
 //! `splitByChar`, `splitByString`, `splitByWhitespace`, `splitByNonAlpha`, `alphaTokens`: a string in pieces.
 
 use crate::plain::Plain;
+use crate::search::masks;
+use crate::search::position::{SHORT, find_prepared};
 use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
@@ -155,10 +157,19 @@ fn by_separator(call: &Call, one_byte: bool) -> Result<Column> {
     let finder = Finder::new(separator);
     part_lists(call, 1, |_, text, out| {
         let mut start = 0;
-        while limit.allows(out.len()) {
+        let is_short = one_byte && text.len() <= SHORT;
+        if is_short {
+            masks::each_place(text, separator[0], |place| {
+                if limit.allows(out.len()) {
+                    out.push(start..place);
+                    start = place + 1;
+                }
+            });
+        }
+        while !is_short && limit.allows(out.len()) {
             let found = match one_byte {
                 true => memchr::memchr(separator[0], &text[start..]),
-                false => finder.find(&text[start..]),
+                false => find_prepared(&text[start..], &finder),
             };
             let Some(place) = found else { break };
             out.push(start..start + place);

@@ -2,6 +2,7 @@
 
 use super::sparse_grams::{Lengths, SHORTEST, USUAL_MOST, grams};
 use crate::plain::Plain;
+use crate::search::masks::each_word;
 use crate::string_args::{Kind, char_starts, constant_text, expect, part_lists};
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::Column;
@@ -194,9 +195,7 @@ impl Tokenizer {
                 out.extend(starts.iter().zip(ends).map(|(&start, &end)| start..end.min(text.len())));
             }
             // Letters and digits of ASCII, and all that is not ASCII.
-            Tokenizer::Words => {
-                runs(text, out, |rest| usize::from(rest[0].is_ascii() && !rest[0].is_ascii_alphanumeric()))
-            }
+            Tokenizer::Words => each_word(text, |word| out.push(word)),
             Tokenizer::Separators(separators) => runs(text, out, |rest| {
                 separators.iter().find(|s| !s.is_empty() && rest.starts_with(s)).map_or(0, Vec::len)
             }),

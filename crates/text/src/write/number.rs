@@ -221,10 +221,32 @@ pub fn decimal(out: &mut Vec<u8>, x: i128, scale: u8, trailing_zeros: bool) {
     }
     let start = out.len();
     match u64::try_from(x.unsigned_abs()) {
+        Ok(small) if (1..=MOST_PLACES).contains(&scale) => {
+            return short_decimal(out, small, scale, trailing_zeros);
+        }
         Ok(small) => integer(out, small),
         Err(_) => integer(out, x.unsigned_abs()),
     }
     place_point(out, start, scale, trailing_zeros);
+}
+
+/// Powers of ten up to this one are below 2^64.
+const MOST_PLACES: u8 = 19;
+
+/// What is before the point and what is behind it are written one after the other, so that no digit moves.
+fn short_decimal(out: &mut Vec<u8>, x: u64, scale: u8, trailing_zeros: bool) {
+    let unit = 10u64.pow(scale.into());
+    let fraction = x % unit;
+    integer(out, x / unit);
+    if fraction == 0 && !trailing_zeros {
+        return;
+    }
+    out.push(b'.');
+    padded(out, fraction, scale.into());
+    if !trailing_zeros {
+        let end = out.iter().rposition(|&byte| byte != b'0').map_or(0, |last| last + 1);
+        out.truncate(end);
+    }
 }
 
 /// A decimal of 256 bits.

@@ -6,38 +6,71 @@ use crate::settings::DateTimeOutput;
 use chalet_types::IntervalUnit;
 use chalet_types::calendar::{Civil, Clock, LocalTime, split_day};
 
+/// The bytes of `YYYY-MM-DD`, and of `hh:mm:ss`.
+pub const DATE: usize = 10;
+const CLOCK: usize = 8;
+
+/// The two digits of a number below 100, as the bytes of a number.
+#[inline(always)]
+fn two(x: u32) -> u32 {
+    let tens = (x * 103) >> 10;
+    (tens | (x - 10 * tens) << 8) + u32::from_le_bytes([b'0', b'0', 0, 0])
+}
+
 #[inline]
-fn two(out: &mut Vec<u8>, x: u8) {
-    out.extend_from_slice(&[b'0' + x / 10, b'0' + x % 10]);
+fn put_two(out: &mut Vec<u8>, x: u32) {
+    out.extend_from_slice(&two(x).to_le_bytes()[..2]);
+}
+
+/// `YYYY-MM-DD` as the bytes of a number, the first one lowest: bytes that are written one by one and read as a whole would be waited
+/// for. None for years of more digits or before 0.
+#[inline(always)]
+pub fn date_number(days: i32) -> Option<u128> {
+    let Civil { year, month, day } = Civil::of_days(days);
+    let year = u32::try_from(year).ok().filter(|&year| year <= 9999)?;
+    let hyphens = u64::from(b'-') << 32 | u64::from(b'-') << 56;
+    let first =
+        u64::from(two(year / 100) | two(year % 100) << 16) | u64::from(two(month.into())) << 40 | hyphens;
+    Some(u128::from(first) | u128::from(two(day.into())) << 64)
+}
+
+/// `hh:mm:ss` as the bytes of a number.
+#[inline(always)]
+fn clock_number(seconds: u32) -> u64 {
+    let Clock { hour, minute, second } = Clock::of_seconds(seconds);
+    let colons = u64::from(b':') << 16 | u64::from(b':') << 40;
+    u64::from(two(hour.into()))
+        | u64::from(two(minute.into())) << 24
+        | u64::from(two(second.into())) << 48
+        | colons
 }
 
 /// `YYYY-MM-DD`
 #[inline]
 pub fn date(out: &mut Vec<u8>, days: i32) {
-    let Civil { year, month, day } = Civil::of_days(days);
-    if (0..=9999).contains(&year) {
-        two(out, (year / 100) as u8);
-        two(out, (year % 100) as u8);
-    } else {
-        if year < 0 {
-            out.push(b'-');
-        }
-        padded(out, u64::from(year.unsigned_abs()), 4);
+    match date_number(days) {
+        Some(text) => out.extend_from_slice(&text.to_le_bytes()[..DATE]),
+        None => far_date(out, days),
     }
-    out.push(b'-');
-    two(out, month);
-    out.push(b'-');
-    two(out, day);
+}
+
+/// The same with a year of another length.
+#[cold]
+fn far_date(out: &mut Vec<u8>, days: i32) {
+    let Civil { year, month, day } = Civil::of_days(days);
+    if year < 0 {
+        out.push(b'-');
+    }
+    padded(out, u64::from(year.unsigned_abs()), 4);
+    for part in [month, day] {
+        out.push(b'-');
+        put_two(out, part.into());
+    }
 }
 
 #[inline]
 fn clock(out: &mut Vec<u8>, seconds: u32) {
-    let Clock { hour, minute, second } = Clock::of_seconds(seconds);
-    two(out, hour);
-    out.push(b':');
-    two(out, minute);
-    out.push(b':');
-    two(out, second);
+    out.extend_from_slice(&clock_number(seconds).to_le_bytes());
 }
 
 /// `YYYY-MM-DD hh:mm:ss` in local time.
@@ -46,9 +79,15 @@ pub fn timestamp(out: &mut Vec<u8>, unix_seconds: i64, time: &LocalTime) {
     // Local time may pass the last timestamp that UTC has, and is held there.
     let local = time.of_timestamp(unix_seconds).clamp(MIN_SECONDS, MAX_SECONDS);
     let (days, seconds) = split_day(local);
-    date(out, days);
-    out.push(b' ');
-    clock(out, seconds);
+    let Some(text) = date_number(days) else {
+        far_date(out, days);
+        out.push(b' ');
+        return clock(out, seconds);
+    };
+    let mut bytes = [b' '; DATE + 1 + CLOCK];
+    bytes[..DATE].copy_from_slice(&text.to_le_bytes()[..DATE]);
+    bytes[DATE + 1..].copy_from_slice(&clock_number(seconds).to_le_bytes());
+    out.extend_from_slice(&bytes);
 }
 
 /// A DateTime in one of the output formats.
@@ -123,9 +162,9 @@ fn hours(out: &mut Vec<u8>, seconds: u64) {
     let seconds = seconds.min(TIME_LIMIT);
     padded(out, seconds / 3600, 2);
     out.push(b':');
-    two(out, (seconds / 60 % 60) as u8);
+    put_two(out, (seconds / 60 % 60) as u32);
     out.push(b':');
-    two(out, (seconds % 60) as u8);
+    put_two(out, (seconds % 60) as u32);
 }
 
 /// `hh:mm:ss`, hours of two or three digits.

@@ -6,18 +6,17 @@ use chalet_base::{Result, bail, err};
 use chalet_columns::{Builder, Data, Fixed, Native, StringBuilder, Strings, Vector};
 use chalet_text::read::address::is_padded;
 use chalet_text::read::number;
+use chalet_text::write::time;
 use chalet_text::{Cursor, Reader, Style, Syntax, Writer};
 use chalet_types::{DataType, Physical};
 use std::borrow::Cow;
+use std::convert::Infallible;
 
 /// Values as `toString` writes them.
 pub fn format(vector: &Vector, from: &DataType, rules: &Rules) -> Result<Vector> {
     let mut out = StringBuilder::with_capacity(vector.len());
-    fn integers<T: itoa::Integer>(values: &[T], out: &mut StringBuilder) {
-        let mut buffer = itoa::Buffer::new();
-        for x in values {
-            out.push(buffer.format(*x).as_bytes());
-        }
+    fn integers<T: Native + Into<i128>>(values: &[T], out: &mut StringBuilder) {
+        values.iter().for_each(|&x| push_integer(x.into(), out));
     }
     let plain = from.is_integer() && *from != DataType::Bool;
     match &vector.data {
@@ -29,15 +28,63 @@ pub fn format(vector: &Vector, from: &DataType, rules: &Rules) -> Result<Vector>
         Data::I16(v) if plain => integers(v, &mut out),
         Data::I32(v) if plain => integers(v, &mut out),
         Data::I64(v) if plain => integers(v, &mut out),
+        Data::U16(days) if *from == DataType::Date => dates(days.iter().map(|&day| day.into()), &mut out),
+        Data::I32(days) if *from == DataType::Date32 => dates(days.iter().copied(), &mut out),
         Data::Fixed(fixed) if from.is_string() => fixed.iter().for_each(|value| out.push(trimmed(value))),
         _ => {
             let writer = Writer::new(from, Style::Plain, &rules.text);
-            for row in 0..vector.len() {
-                out.push_with(|bytes| writer.write(bytes, vector, row));
-            }
+            let write = |row: usize, bytes: &mut Vec<u8>| {
+                writer.write(bytes, vector, row);
+                Ok::<(), Infallible>(())
+            };
+            let Ok(()) = out.push_rows(vector.len(), write);
         }
     }
     Ok(out.finish().into())
+}
+
+/// Up to eight digits become the bytes of a number, which a view takes as they are: bytes that are written one by one would be waited
+/// for. (Measured with sixteen digits too: no faster than one by one.)
+#[inline(always)]
+fn push_integer(x: i128, out: &mut StringBuilder) {
+    let is_negative = x < 0;
+    // Of at most 64 bits, as all integers that come here.
+    let magnitude = x.unsigned_abs() as u64;
+    if magnitude >= EIGHT_DIGITS {
+        let mut buffer = itoa::Buffer::new();
+        let text = if is_negative { buffer.format(x as i64) } else { buffer.format(magnitude) };
+        return out.push(text.as_bytes());
+    }
+    let digits = eight_digits(magnitude);
+    // At least the last digit is there.
+    let n_zeros = digits.trailing_zeros().min(56) / 8;
+    let text = u128::from((digits | u64::from_ne_bytes([b'0'; 8])) >> (8 * n_zeros));
+    let n = 8 - n_zeros as usize;
+    match is_negative {
+        true => out.push_number(text << 8 | u128::from(b'-'), n + 1),
+        false => out.push_number(text, n),
+    }
+}
+
+const EIGHT_DIGITS: u64 = 100_000_000;
+
+/// The digits of a number below 10^8, a byte each, the first one lowest: halves are split three times, all of them at once (SWAR).
+#[inline(always)]
+fn eight_digits(x: u64) -> u64 {
+    let x = (x / 10_000) | (x % 10_000) << 32;
+    let hundreds = ((x * 10_486) >> 20) & 0x7f_0000_007f;
+    let x = hundreds | (x - 100 * hundreds) << 16;
+    let tens = ((x * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | (x - 10 * tens) << 8
+}
+
+fn dates(days: impl Iterator<Item = i32>, out: &mut StringBuilder) {
+    for day in days {
+        match time::date_number(day) {
+            Some(text) => out.push_number(text, time::DATE),
+            None => out.push_with(|bytes| time::date(bytes, day)),
+        }
+    }
 }
 
 /// Without the zeros that fill a FixedString up.
@@ -192,5 +239,31 @@ fn parse_numbers(strings: &Strings, to: &DataType) -> Option<Vector> {
         Physical::F64 => each(strings, number::f64),
         Physical::F32 => each(strings, number::f32),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_integers() {
+        let powers = (0..19).map(|n| 10i128.pow(n));
+        let near = powers.flat_map(|power| [power - 1, power, power + 1, 9 * power, power * 12 / 10]);
+        let some = near.chain((0..20_000).map(|n| n * n * n * 7919)).chain([
+            0,
+            255,
+            u64::MAX.into(),
+            i64::MIN.into(),
+        ]);
+        let numbers: Vec<i128> = some
+            .filter(|&x| x <= i128::from(u64::MAX))
+            .flat_map(|x| [x, if x < 1 << 63 { -x } else { 0 }])
+            .collect();
+        let mut out = StringBuilder::default();
+        numbers.iter().for_each(|&x| push_integer(x, &mut out));
+        for (text, x) in out.finish().iter().zip(&numbers) {
+            assert_eq!(text, x.to_string().as_bytes());
+        }
     }
 }
