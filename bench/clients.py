@@ -108,9 +108,15 @@ class Chalet:
         self.db.executemany(f"INSERT INTO {table} VALUES", rows)
 
     def insert_pandas(self, table, frame):
-        import pyarrow
+        self.db.insert_rows(f"INSERT INTO {table} VALUES", frame)
 
-        self.insert_arrow(table, pyarrow.Table.from_pandas(frame, preserve_index=False))
+    insert_arrow = insert_pandas
+
+
+class ChaletStream(Chalet):
+    """The same with the bytes of a stream of Arrow, whose types are cast here to those of the table."""
+
+    name = "chalet send_insert"
 
     def insert_arrow(self, table, arrow):
         import pyarrow
@@ -118,10 +124,11 @@ class Chalet:
         sink = pyarrow.BufferOutputStream()
         with pyarrow.ipc.new_stream(sink, arrow.schema) as stream:
             stream.write_table(arrow)
-        # As data, whose types are cast here to those of the table.
         with self.db.send_insert(f"INSERT INTO {table}", "ArrowStream") as insert:
             insert.append(sink.getvalue().to_pybytes())
             insert.finish()
+
+    tuples = pandas = arrow = insert_tuples = insert_pandas = property()
 
 
 class ChaletSent(Chalet):
@@ -320,7 +327,7 @@ class Aiochclient(ChaletHttp):
         return aiochclient.ChClient(session, url=f"http://127.0.0.1:{self.place.http}/", user=self.place.user)
 
 
-CLIENTS = [Chalet, ChaletSent, ChaletDriver, Driver, Connect, ConnectRust, Asynch, ChaletHttp, Aiochclient]
+CLIENTS = [Chalet, ChaletStream, ChaletSent, ChaletDriver, Driver, Connect, ConnectRust, Asynch, ChaletHttp, Aiochclient]
 
 
 def tasks(rows, arguments, place, admin):
