@@ -90,7 +90,8 @@ def driver(url):
     if url.startswith("http"):
         with opened(url) as db:
             return db.query("SELECT sum(number) FROM numbers(100)", "JSON").data().partition('"statistics"')[0]
-    with Client.from_url(url) as client:
+    # It has one limit for both directions.
+    with Client.from_url(url.replace("&receive_timeout", "&send_receive_timeout")) as client:
         return client.execute("SELECT number, toString(number) FROM numbers(40)", with_column_types=True)
 
 
