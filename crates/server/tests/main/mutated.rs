@@ -93,8 +93,7 @@ fn native(server: &Server, revision: u64, compression: Option<Method>) -> Vec<u8
     connection.begin_insert(&Request::new("INSERT INTO t VALUES")).unwrap();
     connection.send_rows(&rows()).unwrap();
     connection.finish_insert().unwrap();
-    let bytes = written.lock().unwrap().clone();
-    bytes
+    written.lock().unwrap().clone()
 }
 
 fn requests() -> Vec<Vec<u8>> {
