@@ -3,9 +3,10 @@
     python bench/clients.py                        1 M rows, over Debian's server (tools/clickhouse-server)
     python bench/clients.py --server ours          the same, over `chalet server`
     python bench/clients.py --rows 10000 --rounds 1 --only select
+    python bench/clients.py --processor-time       what the clients' process spends, where other programs run too
 
-All clients are in one process and take turns, another one first in each round; a figure is the median of `--rounds`, in
-milliseconds. A client that is not installed, or cannot do something, has `-` there, and the reason is at the end. What each says (a number of rows and a
+All clients are in one process and take turns, another one first in each round; a figure is the median of `--rounds` (with
+`--processor-time` the best), in milliseconds. Types that the server does not have are left out. The server is a process of its own. A client that is not installed, or cannot do something, has `-` there, and the reason is at the end. What each says (a number of rows and a
 sum) is compared in each run.
 """
 
@@ -34,6 +35,17 @@ COLUMNS = {
     "d": ("Date", "toDate('2020-01-01') + number % 1000"),
 }
 STRUCTURE = ", ".join(f"{name} {ty}" for name, (ty, _) in COLUMNS.items())
+# Each in a table of its own, because an old server does not know some.
+ALONE = {
+    "Decimal(18, 4)": "toDecimal64(number * 7, 4) / 3",
+    "UUID": "generateUUIDv4()",
+    "Array(Int64)": "arrayMap(x -> toInt64(x + number), range(number % 5))",
+    "Map(String, Int64)": "map('a', toInt64(number), concat('key ', toString(number % 100)), toInt64(1))",
+    "LowCardinality(String)": "concat('value ', toString(number % 1000))",
+    "LowCardinality(Nullable(String))": "if(number % 10 = 0, NULL, concat('value ', toString(number % 1000)))",
+    "Nullable(String)": "if(number % 10 = 0, NULL, concat('value ', toString(number % 1000)))",
+    "Nullable(Float64)": "if(number % 10 = 0, NULL, number / 7)",
+}
 SMALL, POOL = 100, 10
 
 
@@ -46,20 +58,18 @@ class Place:
 
 @contextlib.contextmanager
 def served(which):
-    if which == "ours":
-        import chalet.server
-
-        with chalet.server.start() as server:
-            yield Place(server.tcp_port, server.http_port)
-        return
-    subprocess.run([TOOL, "install"], check=True)
     with contextlib.ExitStack() as stack:
         free = [stack.enter_context(socket.socket()) for _ in range(2)]
         for one in free:
             one.bind(("127.0.0.1", 0))
         ports = [one.getsockname()[1] for one in free]
     with tempfile.TemporaryDirectory() as folder:
-        server = subprocess.Popen([TOOL, "run", folder, *map(str, ports)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if which == "ours":
+            command = [sys.executable, "-m", "chalet", "server", "--tcp", str(ports[0]), "--http", str(ports[1])]
+        else:
+            subprocess.run([TOOL, "install"], check=True)
+            command = [TOOL, "run", folder, *map(str, ports)]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             until = time.monotonic() + 60
             for port in ports:
@@ -98,9 +108,15 @@ class Chalet:
         self.db.executemany(f"INSERT INTO {table} VALUES", rows)
 
     def insert_pandas(self, table, frame):
-        import pyarrow
+        self.db.insert_rows(f"INSERT INTO {table} VALUES", frame)
 
-        self.insert_arrow(table, pyarrow.Table.from_pandas(frame, preserve_index=False))
+    insert_arrow = insert_pandas
+
+
+class ChaletStream(Chalet):
+    """The same with the bytes of a stream of Arrow, whose types are cast here to those of the table."""
+
+    name = "chalet send_insert"
 
     def insert_arrow(self, table, arrow):
         import pyarrow
@@ -108,10 +124,11 @@ class Chalet:
         sink = pyarrow.BufferOutputStream()
         with pyarrow.ipc.new_stream(sink, arrow.schema) as stream:
             stream.write_table(arrow)
-        # As data, whose types are cast here to those of the table.
         with self.db.send_insert(f"INSERT INTO {table}", "ArrowStream") as insert:
             insert.append(sink.getvalue().to_pybytes())
             insert.finish()
+
+    tuples = pandas = arrow = insert_tuples = insert_pandas = property()
 
 
 class ChaletSent(Chalet):
@@ -208,6 +225,19 @@ class Connect:
         self.client.insert_arrow(table, arrow)
 
 
+class ConnectRust(Connect):
+    """The same with the codec that `clickhouse-connect[rust]` brings."""
+
+    name = "connect[rust]"
+
+    def __init__(self, place):
+        import clickhouse_connect
+
+        self.client = clickhouse_connect.get_client(
+            host="127.0.0.1", port=place.http, username=place.user, password=place.password, compress=False, native_codec="rust_strict"
+        )
+
+
 class Asynch:
     name = "asynch"
 
@@ -297,7 +327,7 @@ class Aiochclient(ChaletHttp):
         return aiochclient.ChClient(session, url=f"http://127.0.0.1:{self.place.http}/", user=self.place.user)
 
 
-CLIENTS = [Chalet, ChaletSent, ChaletDriver, Driver, Connect, Asynch, ChaletHttp, Aiochclient]
+CLIENTS = [Chalet, ChaletStream, ChaletSent, ChaletDriver, Driver, Connect, ConnectRust, Asynch, ChaletHttp, Aiochclient]
 
 
 def tasks(rows, arguments, place, admin):
@@ -322,6 +352,9 @@ def tasks(rows, arguments, place, admin):
         yield f"select {how}", select(how, whole), None
     for name, (ty, _) in COLUMNS.items():
         yield f"select {ty} tuples", select("tuples", f"SELECT {name} FROM bench_clients"), None
+    for number, ty in enumerate(ALONE):
+        if made_alone(admin, number, ty, arguments.rows):
+            yield f"select {ty} tuples", select("tuples", f"SELECT v FROM bench_clients_{number}"), None
     written = lambda: admin.tuples(f"SELECT count(), sum(u) FROM {table}")[0]  # noqa: E731
     given = [tuple(row) for row in rows]
     yield "insert tuples", insert("insert_tuples", given), written
@@ -340,12 +373,27 @@ def tasks(rows, arguments, place, admin):
     yield f"{SMALL} small queries", lambda client: sum(asyncio.run(client.small(small, place))), None
 
 
+def made_alone(admin, number, ty, rows):
+    """Whether the server has the type: its table is there now."""
+    table = f"bench_clients_{number}"
+    with contextlib.suppress(Exception):
+        # Newer servers have LowCardinality without it.
+        admin.run("SET allow_experimental_low_cardinality_type = 1")
+    try:
+        admin.run(f"CREATE TABLE {table} (v {ty}) ENGINE = Memory")
+        admin.run(f"INSERT INTO {table} SELECT CAST({ALONE[ty]} AS {ty}) FROM (SELECT number FROM system.numbers LIMIT {rows})")
+    except Exception:
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--server", choices=("real", "ours"), default="real")
     parser.add_argument("--only", default="", help="tasks whose names have this in them")
+    parser.add_argument("--processor-time", action="store_true", help="of the clients' process, the best of all rounds")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     arguments = parser.parse_args()
     with served(arguments.server) as place:
@@ -353,6 +401,7 @@ def main():
 
 
 def measure(arguments, place):
+    clock = time.process_time if arguments.processor_time else time.perf_counter
     clients, reasons, times, answers, wrong = [], {}, {}, {}, []
     for kind in CLIENTS:
         try:
@@ -366,6 +415,7 @@ def measure(arguments, place):
     admin.run(f"INSERT INTO bench_clients SELECT {made} FROM (SELECT number FROM system.numbers LIMIT {arguments.rows})")
     rows = admin.tuples(f"SELECT {', '.join(COLUMNS)} FROM bench_clients")
     assert isinstance(rows[0][3], datetime.datetime)
+    print(" " * WIDTH, *(f"{client.name[-18:]:>18}" for client in clients), flush=True)
     for task, run, check in tasks(rows, arguments, place, admin):
         if arguments.only not in task:
             continue
@@ -377,9 +427,9 @@ def measure(arguments, place):
                 admin.run("DROP TABLE IF EXISTS bench_clients_into")
                 admin.run(f"CREATE TABLE bench_clients_into ({STRUCTURE}) ENGINE = Memory")
             try:
-                began = time.perf_counter()
+                began = clock()
                 answer = run(able[name])
-                seconds = time.perf_counter() - began
+                seconds = clock() - began
             except AttributeError:
                 return {"error": "there is no such method"}
             except Exception as error:
@@ -391,7 +441,7 @@ def measure(arguments, place):
             return {"seconds": seconds}
 
         take_turns(of_task, ask, arguments.rounds)
-    report(clients, times)
+        line(clients, task, of_task, "best" if arguments.processor_time else "median")
     for name, reason in reasons.items():
         print(f"- {name}: {reason}")
     for task, of_task in times.items():
@@ -405,12 +455,13 @@ def measure(arguments, place):
     return int(bool(wrong))
 
 
-def report(clients, times):
-    width = max(map(len, times), default=0)
-    print(" " * width, *(f"{client.name[-18:]:>18}" for client in clients))
-    for task, of_task in times.items():
-        found = [of_task[client.name].median * 1000 for client in clients]
-        print(f"{task:{width}}", *(f"{one:18.2f}" if math.isfinite(one) else f"{'-':>18}" for one in found))
+WIDTH = 40
+
+
+def line(clients, task, of_task, figure):
+    """As soon as it is known: all of them take a while."""
+    found = [getattr(of_task[client.name], figure) * 1000 for client in clients]
+    print(f"{task:{WIDTH}}", *(f"{one:18.2f}" if math.isfinite(one) else f"{'-':>18}" for one in found), flush=True)
 
 
 if __name__ == "__main__":

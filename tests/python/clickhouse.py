@@ -15,19 +15,20 @@ SCRIPT = pathlib.Path(__file__).parents[2] / "tools" / "clickhouse-server"
 @contextlib.contextmanager
 def started(folder):
     """Its port, while it runs."""
-    with _started(folder, 1) as ports:
+    with process(folder, 1) as (_, ports):
         yield ports[0]
 
 
 @contextlib.contextmanager
 def started_with_http(folder):
     """Its ports of the native protocol and of HTTP."""
-    with _started(folder, 2) as ports:
+    with process(folder) as (_, ports):
         yield ports
 
 
 @contextlib.contextmanager
-def _started(folder, n_ports):
+def process(folder, n_ports=2, within=()):
+    """Its process and its ports; `within` is a command that runs it."""
     if subprocess.run([SCRIPT, "install"]).returncode != 0:
         assert not os.environ.get("CHALET_NEED_CLICKHOUSE"), "no ClickHouse server could be installed"
         pytest.skip("NOT TESTED: no ClickHouse server could be installed")
@@ -37,12 +38,12 @@ def _started(folder, n_ports):
             for one in free:
                 one.bind(("127.0.0.1", 0))
             ports = [one.getsockname()[1] for one in free]
-        server = subprocess.Popen([SCRIPT, "run", folder, *map(str, ports)])
+        server = subprocess.Popen([*within, SCRIPT, "run", folder, *map(str, ports)])
         try:
             # Somebody else may have taken a port meanwhile: then it ends.
             patience.until(lambda server=server, ports=ports: server.poll() is not None or all(map(_listens, ports)), "the server does not start")
             if server.poll() is None:
-                yield ports
+                yield server, ports
                 return
         finally:
             server.kill()

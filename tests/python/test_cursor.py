@@ -5,6 +5,7 @@ import decimal
 import gc
 import ipaddress
 import pickle
+import random
 import time
 import uuid
 from zoneinfo import ZoneInfo
@@ -82,6 +83,38 @@ def test_rows_leave_the_garbage_collector_as_it_was(db):
     try:
         cursor.execute("SELECT number FROM numbers(10)").fetchall()
         assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_decimals_are_those_of_their_texts(db):
+    chance = random.Random(3)
+    for bits, digits in ((32, 9), (64, 18), (128, 38), (256, 76)):
+        for scale in (0, 1, digits // 2, digits):
+            values = [0, 1, -1, 10**digits - 1, 1 - 10**digits, 10 ** (digits // 2), 10**19 % 10**digits, 10**19 * 7 % 10**digits]
+            values += [chance.choice((1, -1)) * chance.randrange(10 ** chance.randrange(1, digits + 1)) for _ in range(200)]
+            texts = [str(decimal.Decimal(value).scaleb(-scale, decimal.Context(prec=100))) for value in values]
+            listed = ", ".join(f"toDecimal{bits}('{decimal.Decimal(text):f}', {scale})" for text in texts)
+            found = [row[0] for row in db.cursor().execute(f"SELECT arrayJoin([{listed}])").fetchall()]
+            expected = [decimal.Decimal(text) for text in texts]
+            assert [one.as_tuple() for one in found] == [one.as_tuple() for one in expected]
+            assert [hash(one) for one in found] == [hash(one) for one in expected]
+            assert [one + 1 for one in found] == [one + 1 for one in expected]
+            assert pickle.loads(pickle.dumps(found)) == found
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_collector_is_as_it_was_after_rows_that_cannot_be_made(db, was_on):
+    """A year that Python does not have raises amid the rows."""
+    sql = "SELECT number, if(number = 4000, fromUnixTimestamp64Milli(toInt64(900000000000000000)), now64()) AS t FROM numbers(5000)"
+    try:
+        if not was_on:
+            gc.disable()
+        with pytest.raises((ValueError, chalet.Error)):
+            db.cursor().execute(sql).fetchall()
+        assert gc.isenabled() == was_on
+        assert db.cursor().execute("SELECT 1").fetchall() == ((1,),)
+        assert gc.isenabled() == was_on
     finally:
         gc.enable()
 

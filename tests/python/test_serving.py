@@ -486,6 +486,9 @@ def test_the_client_of_clickhouse(command_line):
     totals = "SELECT number % 2 AS k, count() FROM numbers(5) GROUP BY k WITH TOTALS ORDER BY k LIMIT 1"
     assert command_line("--compression", "0", "--query", totals) == (0, "0\t3\n\n0\t5\n", "")
     assert command_line("--multiquery", data="SELECT number FROM numbers(300000) FORMAT Null; SELECT 'a' WHERE 0;") == (0, "", "")
+    # It sends these rows in the text of the statement and once more behind it. A line ends them.
+    several = "INSERT INTO lines VALUES (3, 'z', 0), (4, 'w', NULL)\n; SELECT a, s FROM lines WHERE a > 2 ORDER BY a"
+    assert command_line("--multiquery", "--query", several) == (0, "3\tz\n4\tw\n", "")
 
 
 def test_errors_in_the_client_of_clickhouse(command_line):

@@ -80,6 +80,21 @@ pub(crate) const NAMES: &[&str] = &[
     "zeros_mt",
 ];
 
+/// Those that the kernel lets nobody use whose `readonly` is 1 (`allow_readonly` of `system.table_functions` is 0): they reach for what
+/// is outside of the database, or need a temporary table there.
+const NOT_IN_READONLY: &[&str] = &[
+    "dictionary",
+    "file",
+    "format",
+    "loop",
+    "python",
+    "Python",
+    "remote",
+    "remoteSecure",
+    "zeros",
+    "zeros_mt",
+];
+
 /// `replacement_scan`: of the caller who names the function.
 pub(crate) fn make(
     name: &str,
@@ -87,6 +102,12 @@ pub(crate) fn make(
     ctx: &QueryContext,
     replacement_scan: Option<&dyn ReplacementScan>,
 ) -> Result<Arc<dyn Table>> {
+    ensure!(
+        !NOT_IN_READONLY.contains(&name) || ctx.state.settings.number("readonly") != Some(1),
+        READONLY,
+        "{}: Cannot execute query in readonly mode",
+        ctx.functions.user
+    );
     match name {
         "numbers" | "numbers_mt" => numbers(name, args),
         "generateRandom" => {

@@ -123,7 +123,10 @@ fn holds_text(column: &Column) -> bool {
 
 pub fn is_utf8(vector: &Vector) -> bool {
     match &vector.data {
-        Data::Str(strings) => strings.iter().all(|bytes| std::str::from_utf8(bytes).is_ok()),
+        // ASCII is told sooner.
+        Data::Str(strings) => {
+            strings.iter().all(|bytes| bytes.is_ascii() || std::str::from_utf8(bytes).is_ok())
+        }
         Data::List(list) => is_utf8(&list.values),
         Data::Struct(parts) => parts.fields.iter().all(is_utf8),
         _ => true,

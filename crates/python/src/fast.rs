@@ -368,18 +368,3 @@ pub fn tuples<'py>(
     }
     Ok(rows)
 }
-
-/// `Decimal` of a text.
-pub fn decimal<'py>(class: &Bound<'py, PyType>, digits: &str) -> PyResult<Object<'py>> {
-    let py = class.py();
-    let text = PyString::new(py, digits);
-    // SAFETY: the GIL is held, the arguments are objects and a null ends them; a new reference or an exception.
-    unsafe {
-        let made = ffi::PyObject_CallFunctionObjArgs(
-            class.as_ptr(),
-            text.as_ptr(),
-            std::ptr::null_mut::<ffi::PyObject>(),
-        );
-        Bound::from_owned_ptr_or_err(py, made)
-    }
-}

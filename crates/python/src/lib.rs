@@ -16,6 +16,7 @@
 //! - [`watch`]: how a query is stopped from outside
 //! - [`call`]: calls of the engine for who waits elsewhere
 //! - [`error`]: the one exception class
+//! - [`decimals`]: `decimal.Decimal` of scaled integers
 //! - [`fast`]: objects of the standard library without running Python code for each
 //! - [`objects`]: columns as Python objects
 //! - [`several`]: values of Variant, Dynamic and JSON columns as Python objects
@@ -44,6 +45,7 @@ mod collector;
 mod connection;
 mod conversation;
 mod cursor;
+mod decimals;
 mod engine;
 mod error;
 mod fast;

@@ -1,5 +1,6 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
+use crate::decimals::Decimals;
 use crate::{classes, fast, repeated, several};
 use chalet_columns::{Column, Data, Fixed, Vector, qbit};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
@@ -271,29 +272,14 @@ fn uuids<'py>(py: Python<'py>, values: &Fixed) -> PyResult<Vec<Object<'py>>> {
 }
 
 fn decimals<'py>(py: Python<'py>, data: &Data, scale: u8) -> PyResult<Vec<Object<'py>>> {
-    let class = classes::decimal(py)?;
-    let make = |digits: String| fast::decimal(class, &with_point(&digits, usize::from(scale)));
+    let decimals = Decimals::new(py, scale)?;
     match data {
-        Data::I32(values) => repeated(values, |x| make(x.to_string())),
-        Data::I64(values) => repeated(values, |x| make(x.to_string())),
-        Data::I128(values) => each(values, |x| make(x.to_string())),
-        Data::I256(values) => each(values, |x| make(x.to_string())),
+        Data::I32(values) => repeated(values, |x| decimals.of(x.into())),
+        Data::I64(values) => repeated(values, |x| decimals.of(x.into())),
+        Data::I128(values) => each(values, |&x| decimals.of(x)),
+        Data::I256(values) => each(values, |x| decimals.of_text(&x.to_string())),
         other => Err(mismatch(&DataType::Decimal { precision: 76, scale }, other)),
     }
-}
-
-/// `12345` with scale 2 is `123.45`.
-fn with_point(digits: &str, scale: usize) -> String {
-    if scale == 0 {
-        return digits.to_owned();
-    }
-    let (sign, digits) = match digits.strip_prefix('-') {
-        Some(rest) => ("-", rest),
-        None => ("", digits),
-    };
-    let padded = format!("{digits:0>width$}", width = scale + 1);
-    let (whole, fraction) = padded.split_at(padded.len() - scale);
-    format!("{sign}{whole}.{fraction}")
 }
 
 /// An integer wider than the interpreter's conversions reach.

@@ -2,11 +2,11 @@
 //! answer. Orders and limits are kept here too, since each server knows its own rows alone.
 
 use super::RemoteTable;
-use super::expression::Sayable;
+use super::expression::{Sayable, is_portable};
 use super::sql::Narrowing;
 use crate::query_context::QueryContext;
 use chalet_base::Result;
-use chalet_plan::{Distinct, Expr, LimitBy, Plan, ScanNode, Sort};
+use chalet_plan::{Distinct, Expr, LimitBy, Plan, ScanNode, Sort, SortKey};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -82,24 +82,27 @@ fn limits(plan: &mut Plan) {
 }
 
 /// The expressions over the columns of the scan below; `None` where something else than projections stands between.
-fn over_scan<'a>(mut plan: &'a Plan, exprs: &mut [Expr]) -> Option<&'a ScanNode> {
-    loop {
-        match plan {
-            Plan::Project(project) => {
-                for expr in exprs.iter_mut() {
-                    let under = expr.replace(&mut |e| {
-                        let id = e.as_column();
-                        let found = project.exprs.iter().find(|(field, _)| Some(field.id) == id);
-                        Ok(found.map(|(_, expr)| expr.clone()))
-                    });
-                    *expr = under.ok()?;
-                }
-                plan = &project.input;
-            }
-            Plan::Scan(scan) => return Some(scan),
-            _ => return None,
-        }
+fn over_scan<'a>(plan: &'a Plan, exprs: &mut [Expr]) -> Option<&'a ScanNode> {
+    match below_projections(plan, exprs)? {
+        Plan::Scan(scan) => Some(scan),
+        _ => None,
     }
+}
+
+/// What is no projection any more, and the expressions over its columns.
+fn below_projections<'a>(mut plan: &'a Plan, exprs: &mut [Expr]) -> Option<&'a Plan> {
+    while let Plan::Project(project) = plan {
+        for expr in exprs.iter_mut() {
+            let under = expr.replace(&mut |e| {
+                let id = e.as_column();
+                let found = project.exprs.iter().find(|(field, _)| Some(field.id) == id);
+                Ok(found.map(|(_, expr)| expr.clone()))
+            });
+            *expr = under.ok()?;
+        }
+        plan = &project.input;
+    }
+    Some(plan)
 }
 
 /// A scan of rows of servers, all of whose filter was sent.
@@ -111,8 +114,29 @@ fn sayable(scan: &ScanNode) -> Option<Sayable<'_>> {
 /// `ORDER BY ... LIMIT n`.
 fn of_sort(sort: &Sort) -> Option<Narrowing> {
     let limit = sort.limit.filter(|_| !sort.with_ties)?;
+    if let Some((table, order)) = order_of_distinct(sort) {
+        return Some(Narrowing { order, limit: Some(limit), ..table.narrowing.clone() });
+    }
     let (sayable, order) = order(sort)?;
     Some(Narrowing { order, limit: Some(limit), ..sayable.table.narrowing.clone() })
+}
+
+/// The keys of a sort of rows that servers make distinct, all of them columns of these: the first rows of all are among the first of
+/// each. Groups are another matter, since a server may leave out one that another sends, whose state is then a part.
+fn order_of_distinct(sort: &Sort) -> Option<(&RemoteTable, Vec<String>)> {
+    let mut exprs: Vec<Expr> = sort.keys.iter().map(|key| key.expr.clone()).collect();
+    let Plan::Distinct(distinct) = below_projections(&sort.input, &mut exprs)? else { return None };
+    let Plan::Scan(scan) = below_projections(&distinct.input, &mut exprs)? else { return None };
+    let table = of_servers(scan).filter(|_| scan.filter.is_none() && distinct.limit.is_none())?;
+    let made = table.made.as_ref().filter(|made| made.is_distinct)?;
+    let said = exprs.iter().zip(&sort.keys).map(|(expr, key)| {
+        let id = expr.as_column()?;
+        let (at, field) = scan.columns.iter().find(|(_, field)| field.id == id)?;
+        // Of NaN and zeros there are several.
+        let is_sorted_alike = is_portable(&field.ty) && !field.ty.bare().is_float();
+        is_sorted_alike.then(|| directed(made.columns[*at].clone(), expr, key))
+    });
+    Some((table, said.collect::<Option<_>>()?))
 }
 
 /// The keys of a sort of rows of servers.
@@ -121,16 +145,20 @@ fn order(sort: &Sort) -> Option<(Sayable<'_>, Vec<String>)> {
     let sayable = sayable(over_scan(&sort.input, &mut exprs)?)?;
     let mut keys = Vec::with_capacity(exprs.len());
     for (expr, key) in exprs.iter().zip(&sort.keys) {
-        let mut said = sayable.value(expr)?;
-        if key.order.descending {
-            said.push_str(" DESC");
-        }
-        if expr.ty().is_nullable() || expr.ty().bare().is_float() {
-            said.push_str(if key.order.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
-        }
-        keys.push(said);
+        keys.push(directed(sayable.value(expr)?, expr, key));
     }
     Some((sayable, keys))
+}
+
+/// A key with its direction.
+fn directed(mut said: String, expr: &Expr, key: &SortKey) -> String {
+    if key.order.descending {
+        said.push_str(" DESC");
+    }
+    if expr.ty().is_nullable() || expr.ty().bare().is_float() {
+        said.push_str(if key.order.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
+    }
+    said
 }
 
 /// `LIMIT n BY ...`, behind an ORDER BY where there is one.

@@ -1,26 +1,28 @@
 //! A Python object as a value of a type.
 
-use super::shape::{is_decimal, is_missing, plain_of_numpy};
-use chalet_types::calendar::Civil;
+use super::shape::{is_decimal, is_missing, is_of_python, plain_of_numpy};
 use chalet_types::{DataType, I256, IntervalUnit, U256, Value};
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat,
-    PyInt, PyString, PyTimeAccess, PyTuple,
+    PyBool, PyByteArray, PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt,
+    PyString, PyTimeAccess, PyTuple,
 };
 
 const MICROS: i64 = 1_000_000;
 const SECONDS_A_DAY: i64 = 86_400;
+/// Of 1970-01-01.
+const ORDINAL_OF_EPOCH: i64 = 719_163;
 
 /// NULL is answered for None and its kin whatever the type; who cannot take it says so.
 pub fn value(object: &Bound<'_, PyAny>, ty: &DataType, missing: bool) -> PyResult<Value> {
-    if object.is_none() || is_nan(object, missing) || is_missing(object)? {
+    let is_own = is_of_python(object);
+    if object.is_none() || is_nan(object, missing) || !is_own && is_missing(object)? {
         return Ok(Value::Null);
     }
     let ty = ty.without_low_cardinality().without_nullable();
-    if let Some(plain) = plain_of_numpy(object)? {
+    if !is_own && let Some(plain) = plain_of_numpy(object)? {
         return value(&plain, ty, missing);
     }
     use DataType as T;
@@ -154,9 +156,12 @@ fn exact_context(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 }
 
 fn day(object: &Bound<'_, PyAny>, ty: &DataType) -> PyResult<i64> {
-    let date = object.cast::<PyDate>().map_err(|_| mismatch(object, ty))?;
-    let civil = Civil { year: date.get_year(), month: date.get_month(), day: date.get_day() };
-    Ok(i64::from(civil.days()))
+    if !object.is_instance_of::<PyDate>() {
+        return Err(mismatch(object, ty));
+    }
+    // One call instead of one for each part.
+    let ordinal: i64 = object.call_method0(intern!(object.py(), "toordinal"))?.extract()?;
+    Ok(ordinal - ORDINAL_OF_EPOCH)
 }
 
 /// Microseconds since 1970: of the clock where there is no zone, else in UTC.

@@ -24,6 +24,10 @@ use std::io::{Cursor, Read};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// What ClickHouse's own program calls itself. An old one waits to be asked for the rows of an INSERT, but with `--multiquery` it leaves them
+/// in the text as well, where old servers do not look.
+const COMMAND_LINE: &str = "ClickHouse client";
+
 /// Runs a query and sends all but the end.
 pub fn run(query: Query, wire: &SharedWire, user: &User, session: &Session, shared: &Shared) -> Result<()> {
     let method = query.settings.iter().find(|setting| setting.name == "network_compression_method");
@@ -53,7 +57,9 @@ fn charged(
     let settings = settings(query.settings, user)?;
     let told = Arc::new(Mutex::new(Told::default()));
     let statement = split(Box::new(Cursor::new(query.text.into_bytes())))?;
-    let taking = Taking { wire: wire.clone(), host: shared.display_name.as_str().into() };
+    let sends_all =
+        query.client.client_name == COMMAND_LINE && wire.lock().dialect.revision < revision::SETTINGS_AS_TEXT;
+    let taking = Taking { wire: wire.clone(), host: shared.display_name.as_str().into(), sends_all };
     let (data, takes) = match statement.data {
         Some(data) => insert_data(data, &taking)?,
         None => (None, false),
@@ -134,7 +140,7 @@ fn settings(given: Vec<Setting>, user: &User) -> Result<Vec<(String, String)>> {
 fn insert_data(mut inline: Box<dyn Read + Send>, taking: &Taking) -> Result<(Option<InsertData>, bool)> {
     let mut bytes = Vec::new();
     inline.read_to_end(&mut bytes).map_err(cannot_read)?;
-    if !bytes.trim_ascii().is_empty() {
+    if !bytes.trim_ascii().is_empty() && !taking.sends_all {
         return Ok((Some(InsertData::Bytes(Box::new(Cursor::new(bytes)))), false));
     }
     let taking = taking.clone();
@@ -146,6 +152,8 @@ fn insert_data(mut inline: Box<dyn Read + Send>, taking: &Taking) -> Result<(Opt
 struct Taking {
     wire: SharedWire,
     host: Arc<str>,
+    /// The client sends the rows of every INSERT, also those that stand in its text.
+    sends_all: bool,
 }
 
 impl Taking {

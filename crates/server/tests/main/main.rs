@@ -2,6 +2,7 @@
 
 mod http;
 mod http_client;
+mod mutated;
 mod native;
 mod sessions;
 mod slow_readers;
