@@ -242,9 +242,9 @@ impl Strings {
         let buffers = self.buffers.iter().map(changed).collect();
         // Of a long string a view has the first bytes, and behind them where it is.
         const PLACE: u128 = !0 << 64;
-        let view = |&view: &u128| match size(view) <= INLINE {
-            true => change_view(view),
-            false => change_view(view & !PLACE) | view & PLACE,
+        let view = |&view: &u128| {
+            let place = if size(view) > INLINE { view & PLACE } else { 0 };
+            change_view(view ^ place) | place
         };
         let views: Vec<u128> = self.views.iter().map(view).collect();
         Some(Strings { views: Buf::from_vec(views), buffers })

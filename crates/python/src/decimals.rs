@@ -48,8 +48,13 @@ impl<'py> Decimals<'py> {
             return self.of_text(&value.to_string());
         }
         let zero = self.class.call0()?;
-        // SAFETY: objects of this class were found to have this layout. This one is new, so that nobody else has seen it, and
-        // its own words have room for two.
+        // SAFETY: the object is there.
+        if unsafe { ffi::Py_REFCNT(zero.as_ptr()) } != 1 {
+            // One that others have too must stay what it is.
+            return self.of_text(&value.to_string());
+        }
+        // SAFETY: objects of this class were found to have this layout. Nobody else has this one, and its own words have room
+        // for two.
         unsafe {
             let made = &mut *zero.as_ptr().cast::<Layout>();
             made.flags |= u8::from(value < 0);

@@ -158,8 +158,9 @@ where
 
 #[inline(always)]
 fn sums<C: Real, const FUSED: bool>(lists: &List, x: &[C], y: &[C], one_type: bool) -> Vec<C> {
-    let sum = |range: std::ops::Range<usize>| {
-        vector_sums::dot_product::<C, FUSED>(&x[range.clone()], &y[range], one_type)
-    };
-    lists.ranges().map(sum).collect()
+    let mut out = Vec::with_capacity(lists.len());
+    for range in lists.ranges() {
+        out.push(vector_sums::dot_product::<C, FUSED>(&x[range.clone()], &y[range], one_type));
+    }
+    out
 }

@@ -371,7 +371,11 @@ impl Geometry {
 
 #[inline(always)]
 fn norms<T: Real, const FUSED: bool>(measure: Measure, x: &Arrays<T>, p: &[f64]) -> Vec<T> {
-    p.iter().enumerate().map(|(row, p)| measure.of_array::<T, FUSED>(x.get(row), *p)).collect()
+    let mut out = Vec::with_capacity(p.len());
+    for (row, p) in p.iter().enumerate() {
+        out.push(measure.of_array::<T, FUSED>(x.get(row), *p));
+    }
+    out
 }
 
 #[inline(always)]
@@ -382,9 +386,11 @@ fn distances<T: Real, const FUSED: bool>(
     p: &[f64],
     in_register: bool,
 ) -> Vec<T> {
-    let distance =
-        |(row, p): (usize, &f64)| measure.of_arrays::<T, FUSED>(x.get(row), y.get(row), *p, in_register);
-    p.iter().enumerate().map(distance).collect()
+    let mut out = Vec::with_capacity(p.len());
+    for (row, p) in p.iter().enumerate() {
+        out.push(measure.of_arrays::<T, FUSED>(x.get(row), y.get(row), *p, in_register));
+    }
+    out
 }
 
 fn normalize(x: &Rows, measure: Measure, p: &[f64], call: &Call) -> Result<Column> {

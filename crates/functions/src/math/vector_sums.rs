@@ -1,5 +1,10 @@
 //! Sums over vectors of floats. The last digits depend on the order of additions and on where a product is rounded: these add in the
 //! kernel's order, in so many sums side by side, whose total takes the rest.
+//!
+//! Loops are written out: closures of iterators are compiled apart, without the instructions of [`dispatch_fma`], and a fused
+//! product is a call of the C library there.
+//!
+//! [`dispatch_fma`]: chalet_base::simd_dispatch::dispatch_fma
 
 use crate::number::Number;
 use std::ops::{Add, Div, Mul, Sub};
@@ -66,15 +71,22 @@ macro_rules! real {
                 rest: impl Fn(Self, Self, Self) -> Self,
             ) -> Self {
                 let (x, y) = (x.as_chunks::<$lanes>(), y.as_chunks::<$lanes>());
-                let mut lanes = side_by_side(x.0, y.0, add);
-                let mut n = $lanes;
-                while n > 1 {
-                    n /= 2;
-                    for lane in 0..n {
-                        lanes[lane] += lanes[lane + n];
+                let mut sum = Self::default();
+                if !x.0.is_empty() {
+                    let mut lanes = side_by_side(x.0, y.0, add);
+                    let mut n = $lanes;
+                    while n > 1 {
+                        n /= 2;
+                        for lane in 0..n {
+                            lanes[lane] += lanes[lane + n];
+                        }
                     }
+                    sum = lanes[0];
                 }
-                x.1.iter().zip(y.1).fold(lanes[0], |sum, (&x, &y)| rest(sum, x, y))
+                for (&x, &y) in x.1.iter().zip(y.1) {
+                    sum = rest(sum, x, y);
+                }
+                sum
             }
         }
     };
@@ -91,8 +103,8 @@ fn side_by_side<T: Real, const LANES: usize>(
 ) -> [T; LANES] {
     let mut lanes = [T::default(); LANES];
     for (x, y) in x.iter().zip(y) {
-        for (lane, (&x, &y)) in lanes.iter_mut().zip(x.iter().zip(y)) {
-            *lane = add(*lane, x, y);
+        for lane in 0..LANES {
+            lanes[lane] = add(lanes[lane], x[lane], y[lane]);
         }
     }
     lanes
@@ -102,8 +114,16 @@ fn side_by_side<T: Real, const LANES: usize>(
 #[inline(always)]
 pub fn sum<T: Real, const LANES: usize>(x: &[T], y: &[T], add: impl Fn(T, T, T) -> T) -> T {
     let (x, y) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    let total = side_by_side(x.0, y.0, &add).into_iter().fold(T::default(), T::add);
-    x.1.iter().zip(y.1).fold(total, |sum, (&x, &y)| add(sum, x, y))
+    let mut total = T::default();
+    if !x.0.is_empty() {
+        for lane in side_by_side(x.0, y.0, &add) {
+            total = total + lane;
+        }
+    }
+    for (&x, &y) in x.1.iter().zip(y.1) {
+        total = add(total, x, y);
+    }
+    total
 }
 
 /// The sum of products of vectors of one type, or of two.
