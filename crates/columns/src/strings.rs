@@ -234,6 +234,10 @@ impl Strings {
         if n_held > 2 * n_used {
             return None;
         }
+        if n_used == 0 {
+            let views: Vec<u128> = self.views.iter().map(|&view| change_view(view)).collect();
+            return Some(Strings { views: Buf::from_vec(views), buffers: Arc::default() });
+        }
         let changed = |buffer: &Buffer| {
             let mut bytes = buffer.as_slice().to_vec();
             change(&mut bytes);
@@ -242,9 +246,9 @@ impl Strings {
         let buffers = self.buffers.iter().map(changed).collect();
         // Of a long string a view has the first bytes, and behind them where it is.
         const PLACE: u128 = !0 << 64;
-        let view = |&view: &u128| {
-            let place = if size(view) > INLINE { view & PLACE } else { 0 };
-            change_view(view ^ place) | place
+        let view = |&view: &u128| match size(view) <= INLINE {
+            true => change_view(view),
+            false => change_view(view & !PLACE) | view & PLACE,
         };
         let views: Vec<u128> = self.views.iter().map(view).collect();
         Some(Strings { views: Buf::from_vec(views), buffers })

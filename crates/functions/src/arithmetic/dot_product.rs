@@ -9,7 +9,7 @@ use crate::number::{Integer, Number};
 use crate::plain::Plain;
 use chalet_base::simd_dispatch::dispatch_fma;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, List, Vector};
+use chalet_columns::{Buf, Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record};
 use chalet_types::{DataType, promotion};
@@ -129,8 +129,14 @@ fn execute(call: &Call) -> Result<Column> {
 type Side<'a> = (&'a DataType, &'a List);
 
 /// The elements as numbers of the result's type.
-fn elements<C: Number>((ty, list): Side) -> Result<Vec<C>> {
-    unary::<C, C>(Operand { ty, vector: &list.values, constant: false }, list.values.len(), |x| x)
+fn elements<C: Number>((ty, list): Side) -> Result<Buf<C>> {
+    Ok(match C::unwrap(&list.values.data) {
+        Some(values) if !ty.is_decimal() => values.clone(),
+        _ => {
+            let operand = Operand { ty, vector: &list.values, constant: false };
+            unary::<C, C>(operand, list.values.len(), |x| x)?.into()
+        }
+    })
 }
 
 fn integers<C: Integer>(a: Side, b: Side) -> Result<Vector> {

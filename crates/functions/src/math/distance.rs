@@ -5,7 +5,7 @@ use super::vector_sums::{self, Real, cosine_distance, dot_product, squared_dista
 use crate::lanes::{Operand, unary};
 use chalet_base::simd_dispatch::dispatch_fma;
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Column, List, Vector};
+use chalet_columns::{Buf, Column, List, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
@@ -407,8 +407,8 @@ fn normalize(x: &Rows, measure: Measure, p: &[f64], call: &Call) -> Result<Colum
 }
 
 /// Arrays of floats, one per row or one for all.
-struct Arrays<T> {
-    values: Vec<T>,
+struct Arrays<T: Real> {
+    values: Buf<T>,
     list: List,
     constant: bool,
 }
@@ -418,7 +418,10 @@ impl<T: Real> Arrays<T> {
         let DataType::Array(ty) = arg.ty else { bail!(LOGICAL_ERROR, "{} is not an array", arg.ty) };
         let list = arg.vector.list()?.normalised();
         let n = list.values.len();
-        let values = unary::<T, T>(Operand { ty, vector: &list.values, constant: false }, n, |x| x)?;
+        let values = match T::unwrap(&list.values.data) {
+            Some(values) => values.clone(),
+            None => unary::<T, T>(Operand { ty, vector: &list.values, constant: false }, n, |x| x)?.into(),
+        };
         Ok(Arrays { values, list, constant: arg.constant })
     }
 
