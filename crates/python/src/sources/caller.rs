@@ -7,7 +7,7 @@ use super::objects::Types;
 use super::raised;
 use crate::call::{Seen, variable_of_any_frame, variables};
 use chalet_base::{Result, err};
-use chalet_engine::replacement_scan::{ReplacementScan, Table};
+use chalet_engine::replacement_scan::{ReplacementScan, ReplacementTable, Table};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
@@ -130,18 +130,30 @@ impl Caller {
         Ok(registered.get(name).map(|object| object.bind(py).clone()))
     }
 
+    /// What a name was made, and whether its types may come from samples.
+    fn known(&self, name: &str) -> Option<(Made, bool)> {
+        let made = self.made();
+        made.iter().find(|known| known.name == name).map(|known| (known.table.clone(), known.assumed))
+    }
+
+    /// The table of a name with the types of all values. Objects are looked at without the lock: they may let go of the GIL,
+    /// and whoever takes it may wait for the lock.
+    fn certain(&self, name: &str, table: &ReplacementTable) -> Result<Arc<dyn Table>> {
+        let certain = Arc::new(table.certain()?);
+        if let Some(known) = self.made().iter_mut().find(|known| known.name == name) {
+            (known.table, known.assumed) = (Made::Rows(certain.clone()), false);
+        }
+        Ok(certain)
+    }
+
     /// The table that an object is; none if it is no table.
     fn table(&self, py: Python<'_>, name: &str, object: &Bound<'_, PyAny>) -> Result<Option<Arc<dyn Table>>> {
         let assumed = self.assumes();
-        if let Some(known) = self.made().iter_mut().find(|known| known.name == name) {
-            if let Made::Rows(table) = &mut known.table
-                && known.assumed
-                && !assumed
-            {
-                *table = Arc::new(table.certain()?);
-                known.assumed = false;
-            }
-            return Ok(Some(known.table.table()));
+        if let Some(known) = self.known(name) {
+            return match known {
+                (Made::Rows(table), true) if !assumed => self.certain(name, &table).map(Some),
+                (made, _) => Ok(Some(made.table())),
+            };
         }
         let types = if assumed { Types::Assumed } else { Types::Certain };
         let made =
@@ -231,12 +243,16 @@ impl ReplacementScan for Caller {
     }
 
     fn settle(&self) -> Result<bool> {
-        let assumed = |known: &&Named| known.assumed;
-        let mut any =
-            self.made().iter().filter(assumed).try_fold(false, |any, known| match &known.table {
-                Made::Rows(table) => Ok(any | table.settle()?),
-                Made::Relation(..) | Made::Answer(_) => Ok(any),
-            })?;
+        // As in `certain`, without the lock.
+        let assumed = |known: &Named| match &known.table {
+            Made::Rows(table) if known.assumed => Some(table.clone()),
+            _ => None,
+        };
+        let tables: Vec<_> = self.made().iter().filter_map(assumed).collect();
+        let mut any = false;
+        for table in tables {
+            any |= table.settle()?;
+        }
         for inner in self.relations() {
             any |= inner.settle()?;
         }

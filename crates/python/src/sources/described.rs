@@ -46,6 +46,7 @@ fn table_described<'py>(
 }
 
 /// What table an object is.
+#[derive(Clone)]
 pub enum Made {
     /// A query that has not run, and who resolves the names in it.
     Relation(Arc<dyn Table>, Arc<Caller>),
