@@ -36,6 +36,7 @@ mod join_order;
 mod late_materialization;
 mod merge_projections;
 mod min_max_through_cast;
+pub mod node_kinds;
 mod only_lengths;
 mod outer_join_to_inner;
 mod prune_columns;

@@ -1,5 +1,6 @@
 //! The wrapper around every rule and the one ordered list.
 
+use crate::node_kinds::NodeKinds;
 use crate::rewriter::Rewriter;
 use crate::{
     cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
@@ -18,6 +19,8 @@ pub struct Rule {
     pub name: &'static str,
     /// Why it stands where it stands in the list.
     pub reason: &'static str,
+    /// A plan without nodes of these kinds stays as it is.
+    pub about: NodeKinds,
     pub apply: fn(Plan, &Rewriter) -> Result<Plan>,
 }
 
@@ -26,131 +29,157 @@ pub const RULES: &[Rule] = &[
     Rule {
         name: unnest_subqueries::NAME,
         reason: "first: the others know joins, and look into no query in an expression",
+        about: NodeKinds::ANY,
         apply: unnest_subqueries::apply,
     },
     Rule {
         name: "fold_empty_inputs",
         reason: "early: what has no rows is not worth the others",
+        about: NodeKinds::ANY,
         apply: fold_empty_inputs::apply,
     },
     Rule {
         name: factor_disjunctions::NAME,
         reason: "before cross_join_to_inner, which looks for equalities among conditions",
+        about: NodeKinds::FILTER,
         apply: factor_disjunctions::apply,
     },
     Rule {
         name: "cross_join_to_inner",
         reason: "before conditions move below joins, so that those on one key can move to both sides",
+        about: NodeKinds::JOIN,
         apply: cross_join_to_inner::apply,
     },
     Rule {
         name: "push_down_filter",
         reason: "early, so that later rules see conditions where they end up",
+        about: NodeKinds::FILTER.or(NodeKinds::JOIN).or(NodeKinds::MERGE_ROWS),
         apply: push_down_filter::apply,
     },
     Rule {
         name: share_common_tables::NAME,
         reason: "conditions have come to where the expressions are used, and say whether their rows differ",
+        about: NodeKinds::ANY,
         apply: share_common_tables::apply,
     },
     Rule {
         name: outer_join_to_inner::NAME,
         reason: "conditions that could not go below a join stand above it",
+        about: NodeKinds::JOIN,
         apply: outer_join_to_inner::apply,
     },
     Rule {
         name: "fold_empty_inputs",
         reason: "once more: a condition that went down may have met constants",
+        about: NodeKinds::ANY,
         apply: fold_empty_inputs::apply,
     },
     Rule {
         name: "merge_projections",
         reason: "after filters have passed through projections",
+        about: NodeKinds::ANY,
         apply: merge_projections::apply,
     },
     Rule {
         name: "unwrap_cast_in_comparison",
         reason: "where conditions have ended up, columns stand as the tables have them",
+        about: NodeKinds::ANY,
         apply: unwrap_cast_in_comparison::apply,
     },
     Rule {
         name: "min_max_through_cast",
         reason: "after projections have become one",
+        about: NodeKinds::AGGREGATE,
         apply: min_max_through_cast::apply,
     },
     Rule {
         name: "sum_of_shifted",
         reason: "before keys of aggregations are taken apart",
+        about: NodeKinds::AGGREGATE,
         apply: sum_of_shifted::apply,
     },
     Rule {
         name: "reduce_group_keys",
         reason: "before single_distinct_to_group_by repeats the keys",
+        about: NodeKinds::AGGREGATE,
         apply: reduce_group_keys::apply,
     },
     Rule {
         name: "single_distinct_to_group_by",
         reason: "before limits reach aggregations",
+        about: NodeKinds::AGGREGATE,
         apply: single_distinct_to_group_by::apply,
     },
     Rule {
         name: "grouping_sets_over_groups",
         reason: "keys are as few as they become",
+        about: NodeKinds::AGGREGATE,
         apply: grouping_sets_over_groups::apply,
     },
     Rule {
         name: "remove_constant_keys",
         reason: "before limits reach sorts, which may be gone then",
+        about: NodeKinds::SORT.or(NodeKinds::LIMIT_BY).or(NodeKinds::DISTINCT),
         apply: remove_constant_keys::apply,
     },
     Rule {
         name: "push_down_limit",
         reason: "projections are few by now, and a limit passes through each",
+        about: NodeKinds::LIMIT,
         apply: push_down_limit::apply,
     },
     Rule {
         name: "prune_columns",
         reason: "the rules before may have made columns needless",
+        about: NodeKinds::ANY,
         apply: prune_columns::apply,
     },
     Rule {
         name: sample_filters::NAME,
         reason: "the order of joins depends on what conditions leave",
+        about: NodeKinds::JOIN,
         apply: sample_filters::apply,
     },
     Rule {
         name: "join_order",
         reason: "conditions stand at the tables and say how many rows are left; what is not needed weighs nothing",
+        about: NodeKinds::JOIN,
         apply: join_order::apply,
     },
     Rule {
         name: inner_to_semi_join::NAME,
         reason: "the order of joins says which side a join's rows are sought in",
+        about: NodeKinds::ANY,
         apply: inner_to_semi_join::apply,
     },
     Rule {
         name: "eager_aggregation",
         reason: "the order of joins says what is joined last, and which side is built",
+        about: NodeKinds::AGGREGATE,
         apply: eager_aggregation::apply,
     },
     Rule {
         name: windows_over_groups::NAME,
         reason: "its joins have the order that they are to have",
+        about: NodeKinds::WINDOW,
         apply: windows_over_groups::apply,
     },
     Rule {
         name: "prune_columns",
         reason: "once more: joins in another order pass other columns on",
+        about: NodeKinds::JOIN.or(NodeKinds::DISTINCT).or(NodeKinds::WINDOW),
         apply: prune_columns::apply,
     },
     Rule {
         name: "late_materialization",
         reason: "limits have reached sorts, and only columns that are needed are left",
+        about: NodeKinds::SORT,
         apply: late_materialization::apply,
     },
     Rule {
         name: only_lengths::NAME,
         reason: "after all that moves expressions and columns",
+        about: NodeKinds::ANY,
         apply: only_lengths::apply,
     },
 ];
@@ -182,12 +211,12 @@ fn apply_rules(
     observer: Option<Observer>,
 ) -> Result<Plan> {
     let mut observer = observer;
+    let (mut kinds, mut before) = (NodeKinds::of(&plan), plan.fields());
     for rule in RULES {
-        if (with.is_off)(rule.name) && !REQUIRED.contains(&rule.name) {
+        if !kinds.meets(rule.about) || (with.is_off)(rule.name) && !REQUIRED.contains(&rule.name) {
             continue;
         }
         check()?;
-        let before = plan.fields();
         let started = Instant::now();
         plan = (rule.apply)(plan, with)?;
         if let Some(observer) = &mut observer {
@@ -204,6 +233,7 @@ fn apply_rules(
         if cfg!(debug_assertions) {
             validate(&plan)?;
         }
+        (kinds, before) = (NodeKinds::of(&plan), after);
     }
     Ok(plan)
 }

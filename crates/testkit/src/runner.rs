@@ -8,7 +8,11 @@ use chalet_engine::{Database, RunOptions, Session};
 use sqllogictest::{DB, DBOutput, DefaultColumnType, Record, Runner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// A record that runs for longer has no end: it is interrupted, and fails.
+const RECORD_LIMIT: Duration = Duration::from_secs(300);
 
 /// What came of a file.
 #[derive(Default)]
@@ -49,9 +53,11 @@ impl Engine {
             Mode { on_disk: true, .. } => on_disk::statement(sql),
             _ => sql.to_string(),
         };
+        let started = Instant::now();
         let options = RunOptions {
             format: Some("TabSeparated".into()),
             settings: self.settings(sql),
+            interrupt: Some(Arc::new(move || started.elapsed() > RECORD_LIMIT)),
             ..RunOptions::default()
         };
         let run = || self.session.run(&text, options).map(|answer| answer.bytes);

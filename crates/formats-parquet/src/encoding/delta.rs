@@ -22,51 +22,115 @@ impl Integer for i64 {
 
 /// At most `max` values, and the number of bytes they took.
 pub fn decode<T: Integer>(bytes: &[u8], max: usize) -> Result<(Vec<T>, usize)> {
-    let mut at = 0;
-    let block = varint(bytes, &mut at)?;
-    let n_mini = varint(bytes, &mut at)?;
-    let total = varint(bytes, &mut at)?;
-    let first = zigzag(varint(bytes, &mut at)?);
-    ensure!(
-        n_mini > 0 && block > 0 && block <= 1 << 24 && block % n_mini == 0 && (block / n_mini) % 8 == 0,
-        INCORRECT_DATA,
-        "Invalid delta encoding in Parquet page: blocks of {block} values in {n_mini} parts"
-    );
-    ensure!(
-        total <= max as u64,
-        INCORRECT_DATA,
-        "Delta encoding has {total} values where the page has {max}"
-    );
-    let (per_mini, n_mini, total) = ((block / n_mini) as usize, n_mini as usize, total as usize);
-    let mut values = Vec::with_capacity(total);
-    let mut scratch = Vec::with_capacity(per_mini);
-    if total == 0 {
-        return Ok((values, at));
+    let mut values = Values::open(bytes, 0, max)?;
+    let mut decoded = Vec::with_capacity(values.total);
+    values.decode(bytes, values.total, &mut decoded)?;
+    Ok((decoded, values.at))
+}
+
+/// Values that are decoded part by part. They are given the bytes each time: who owns those may own this, too.
+pub struct Values {
+    per_mini: usize,
+    n_mini: usize,
+    total: usize,
+    /// Values that were decoded, and the last of them; before any was, the first one.
+    decoded: usize,
+    last: i64,
+    /// Where the next block begins.
+    at: usize,
+}
+
+impl Values {
+    /// At most `max` values, which begin at a place in the bytes.
+    pub fn open(bytes: &[u8], mut at: usize, max: usize) -> Result<Values> {
+        let block = varint(bytes, &mut at)?;
+        let n_mini = varint(bytes, &mut at)?;
+        let total = varint(bytes, &mut at)?;
+        let last = zigzag(varint(bytes, &mut at)?);
+        ensure!(
+            n_mini > 0 && block > 0 && block <= 1 << 24 && block % n_mini == 0 && (block / n_mini) % 8 == 0,
+            INCORRECT_DATA,
+            "Invalid delta encoding in Parquet page: blocks of {block} values in {n_mini} parts"
+        );
+        ensure!(
+            total <= max as u64,
+            INCORRECT_DATA,
+            "Delta encoding has {total} values where the page has {max}"
+        );
+        let (per_mini, n_mini, total) = ((block / n_mini) as usize, n_mini as usize, total as usize);
+        Ok(Values { per_mini, n_mini, total, decoded: 0, last, at })
     }
-    values.push(T::of(first));
-    let mut last = first;
-    while values.len() < total {
-        let least = zigzag(varint(bytes, &mut at)?);
-        let widths_at = at;
-        at += n_mini;
-        let Some(widths) = bytes.get(widths_at..at) else { return Err(cut_short("delta widths")) };
-        for &width in widths {
-            if values.len() >= total {
-                // Parts behind the last value have a width but no bytes.
-                break;
+
+    /// How many there are, decoded or not.
+    pub fn len(&self) -> usize {
+        self.total
+    }
+
+    /// Where the bytes behind all of them begin: widths say it, nothing is decoded.
+    pub fn end(&self, bytes: &[u8]) -> Result<usize> {
+        let (mut at, mut left) = (self.at, self.total - self.decoded);
+        // The first value stands before all blocks.
+        left -= usize::from(self.decoded == 0 && left > 0);
+        while left > 0 {
+            let (_, widths) = self.block(bytes, &mut at)?;
+            for &width in widths {
+                if left == 0 {
+                    break;
+                }
+                let wanted = left.min(self.per_mini);
+                at = self.part(bytes, at, width, wanted)?.1;
+                left -= wanted;
             }
-            if width > 64 {
-                bail!(INCORRECT_DATA, "Invalid bit width {width} in delta encoding of Parquet page");
-            }
-            let (width, wanted) = (usize::from(width), (total - values.len()).min(per_mini));
-            // The last part may be cut after the bytes that are needed.
-            let packed = bytes.get(at..).filter(|packed| packed.len() >= (wanted * width).div_ceil(8));
-            let packed = packed.ok_or_else(|| cut_short("deltas"))?;
-            last = unpack(packed, width, wanted, least, last, &mut values, &mut scratch);
-            at = (at + per_mini * width / 8).min(bytes.len());
         }
+        Ok(at)
     }
-    Ok((values, at))
+
+    /// Appends values until `n` of all were decoded, or some more: whole blocks are.
+    pub fn decode<T: Integer>(&mut self, bytes: &[u8], n: usize, values: &mut Vec<T>) -> Result<()> {
+        if self.decoded == 0 && n > 0 && self.total > 0 {
+            values.push(T::of(self.last));
+            self.decoded = 1;
+        }
+        let mut scratch = Vec::with_capacity(self.per_mini);
+        while self.decoded < n.min(self.total) {
+            let mut at = self.at;
+            let (least, widths) = self.block(bytes, &mut at)?;
+            for &width in widths {
+                let wanted = (self.total - self.decoded).min(self.per_mini);
+                if wanted == 0 {
+                    // Parts behind the last value have a width but no bytes.
+                    break;
+                }
+                let (packed, end) = self.part(bytes, at, width, wanted)?;
+                self.last = unpack(packed, width.into(), wanted, least, self.last, values, &mut scratch);
+                self.decoded += wanted;
+                at = end;
+            }
+            self.at = at;
+        }
+        Ok(())
+    }
+
+    /// The least difference of a block and the widths of its parts, which begin behind them.
+    fn block<'a>(&self, bytes: &'a [u8], at: &mut usize) -> Result<(i64, &'a [u8])> {
+        let least = zigzag(varint(bytes, at)?);
+        let widths = bytes.get(*at..).and_then(|rest| rest.get(..self.n_mini));
+        let widths = widths.ok_or_else(|| cut_short("delta widths"))?;
+        *at += self.n_mini;
+        Ok((least, widths))
+    }
+
+    /// The packed differences of a part of which `wanted` are there, and where what follows begins.
+    fn part<'a>(&self, bytes: &'a [u8], at: usize, width: u8, wanted: usize) -> Result<(&'a [u8], usize)> {
+        if width > 64 {
+            bail!(INCORRECT_DATA, "Invalid bit width {width} in delta encoding of Parquet page");
+        }
+        let width = usize::from(width);
+        // The last part may be cut after the bytes that are needed.
+        let packed = bytes.get(at..).filter(|packed| packed.len() >= (wanted * width).div_ceil(8));
+        let packed = packed.ok_or_else(|| cut_short("deltas"))?;
+        Ok((packed, (at + self.per_mini * width / 8).min(bytes.len())))
+    }
 }
 
 /// Appends the values behind `last` whose `n` differences stand at the beginning of `packed`, behind which other bytes may follow;
@@ -80,25 +144,25 @@ fn unpack<T: Integer>(
     values: &mut Vec<T>,
     scratch: &mut Vec<u32>,
 ) -> i64 {
-    let start = values.len();
-    values.resize(start + n, T::of(0));
-    let values = &mut values[start..];
+    if width == 0 {
+        // All differences are the same one: no value waits for the one before.
+        values.extend((1..=n as i64).map(|i| T::of(last.wrapping_add(least.wrapping_mul(i)))));
+        return last.wrapping_add(least.wrapping_mul(n as i64));
+    }
     if width <= 32 {
         scratch.clear();
         rle::unpack(packed, width, 0, n, scratch);
-        for (value, &delta) in values.iter_mut().zip(&*scratch) {
+        values.extend(scratch.iter().map(|&delta| {
             // One addition after the other is all that has to wait for the value before.
             last = last.wrapping_add(least.wrapping_add(delta.into()));
-            *value = T::of(last);
-        }
+            T::of(last)
+        }));
         return last;
     }
-    let mut values = values.iter_mut();
+    values.reserve(n);
     rle::unpack_wide(packed, width, n, |delta| {
         last = last.wrapping_add(least.wrapping_add(delta as i64));
-        if let Some(value) = values.next() {
-            *value = T::of(last);
-        }
+        values.push(T::of(last));
     });
     last
 }
@@ -188,6 +252,15 @@ mod tests {
                 let bytes = encode(&values);
                 let (decoded, len) = decode::<i64>(&bytes, n).unwrap();
                 assert_eq!((&decoded, len), (&values, bytes.len()), "{width} bits, {n} values");
+                let mut parts = Values::open(&bytes, 0, n).unwrap();
+                assert_eq!((parts.len(), parts.end(&bytes).unwrap()), (n, bytes.len()));
+                let mut decoded = Vec::<i64>::new();
+                for wanted in [0, 1, 2, 40, n] {
+                    parts.decode(&bytes, wanted.min(n), &mut decoded).unwrap();
+                    assert!(decoded.len() >= wanted.min(n), "{width} bits, {wanted} of {n} values");
+                    assert_eq!(decoded, values[..decoded.len()]);
+                    assert_eq!(parts.end(&bytes).unwrap(), bytes.len());
+                }
                 let narrow: Vec<i32> = values.iter().map(|&value| value as i32).collect();
                 assert_eq!(decode::<i32>(&bytes, n).unwrap().0, narrow);
                 for cut in 0..bytes.len() {
@@ -195,6 +268,7 @@ mod tests {
                         decode::<i64>(&bytes[..cut], n).is_err(),
                         "{width} bits, {n} values, {cut} bytes"
                     );
+                    assert!(Values::open(&bytes[..cut], 0, n).and_then(|all| all.end(&bytes[..cut])).is_err());
                 }
             }
         }

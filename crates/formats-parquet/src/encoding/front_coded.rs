@@ -1,7 +1,7 @@
 //! DELTA_BYTE_ARRAY ("front coding"): how many bytes each string shares with the one before, and what follows them.
 //!
 //! All lengths come first, so that strings are passed by without being built: one in the middle of a page is put together from
-//! the suffixes before it, walking back.
+//! the suffixes before it, walking back. Lengths behind the last string that is wanted are not decoded.
 
 use super::{cut_short, delta};
 use arrow_buffer::Buffer;
@@ -11,10 +11,11 @@ use chalet_columns::strings::INLINE;
 
 /// The strings of a page that are neither taken nor passed by.
 pub struct FrontCoded {
+    page: Buffer,
     /// Bytes shared with the string before, of each string of the page.
-    prefixes: Vec<i64>,
+    prefixes: Lengths,
     /// Bytes that follow them.
-    suffixes: Vec<i64>,
+    suffixes: Lengths,
     /// All suffixes.
     rest: Buffer,
     /// The next string, and where its suffix begins.
@@ -22,6 +23,23 @@ pub struct FrontCoded {
     at: usize,
     /// Parts that were taken.
     taken: usize,
+}
+
+/// Lengths of the strings of a page, decoded as far as they were asked for.
+struct Lengths {
+    coded: delta::Values,
+    decoded: Vec<i32>,
+}
+
+impl Lengths {
+    fn open(page: &[u8], at: usize, max: usize) -> Result<Lengths> {
+        Ok(Lengths { coded: delta::Values::open(page, at, max)?, decoded: Vec::new() })
+    }
+
+    /// Decodes the first `n`, which there are.
+    fn decode(&mut self, page: &[u8], n: usize) -> Result<()> {
+        self.coded.decode(page, n, &mut self.decoded)
+    }
 }
 
 /// After so many parts of a page all that is left of it is taken at once: each part looks for its beginning anew.
@@ -33,21 +51,21 @@ const SHORT: usize = 16;
 impl FrontCoded {
     /// A page of at most `max` strings.
     pub fn open(page: &Buffer, max: usize) -> Result<FrontCoded> {
-        let (prefixes, used) = delta::decode::<i64>(page, max)?;
-        let (suffixes, used_too) = delta::decode::<i64>(&page[used..], max)?;
+        let prefixes = Lengths::open(page, 0, max)?;
+        let suffixes = Lengths::open(page, prefixes.coded.end(page)?, max)?;
+        let (n, n_suffixes) = (prefixes.coded.len(), suffixes.coded.len());
         ensure!(
-            prefixes.len() == suffixes.len(),
+            n == n_suffixes,
             INCORRECT_DATA,
-            "Parquet page has {} string prefixes and {} suffixes",
-            prefixes.len(),
-            suffixes.len()
+            "Parquet page has {n} string prefixes and {n_suffixes} suffixes"
         );
-        Ok(FrontCoded { prefixes, suffixes, rest: page.slice(used + used_too), next: 0, at: 0, taken: 0 })
+        let rest = page.slice(suffixes.coded.end(page)?);
+        Ok(FrontCoded { page: page.clone(), prefixes, suffixes, rest, next: 0, at: 0, taken: 0 })
     }
 
     /// Strings that are left.
     pub fn len(&self) -> usize {
-        self.prefixes.len() - self.next
+        self.prefixes.coded.len() - self.next
     }
 
     /// Whether so much of the page was asked for in parts that the rest is better taken at once.
@@ -57,11 +75,11 @@ impl FrontCoded {
 
     /// Passes `n` strings by, which there are.
     pub fn skip(&mut self, n: usize) -> Result<()> {
-        let lengths = &self.suffixes[self.next..self.next + n];
+        self.suffixes.decode(&self.page, self.next + n)?;
+        let lengths = &self.suffixes.decoded[self.next..self.next + n];
         // A negative length is a large one here; those that have 32 bits each cannot overflow.
-        let all = lengths.iter().fold(0, |all, &len| all | len as u64);
-        let total = lengths.iter().fold(0, |total: u64, &len| total.wrapping_add(len as u64));
-        if all > u64::from(u32::MAX) || total > (self.rest.len() - self.at) as u64 {
+        let total: u64 = lengths.iter().map(|&len| u64::from(len as u32)).sum();
+        if total > (self.rest.len() - self.at) as u64 {
             return Err(cut_short("string"));
         }
         self.next += n;
@@ -71,15 +89,17 @@ impl FrontCoded {
 
     /// The next `n` strings, which there are. They are built anew, one behind the other.
     pub fn take(&mut self, n: usize) -> Result<Strings> {
+        self.prefixes.decode(&self.page, self.next + n)?;
+        self.suffixes.decode(&self.page, self.next + n)?;
         let before = self.before()?;
         let lengths = || {
             let part = self.next..self.next + n;
-            self.prefixes[part.clone()].iter().zip(&self.suffixes[part])
+            self.prefixes.decoded[part.clone()].iter().zip(&self.suffixes.decoded[part])
         };
         // Shared prefixes can blow a page up beyond all bounds, and views count bytes in 32 bits.
         let limit = self.rest.len().saturating_mul(1024).clamp(1 << 30, u32::MAX as usize);
         let total = lengths().try_fold(before.len(), |total, (&prefix, &suffix)| {
-            let len = usize::try_from(prefix.checked_add(suffix)?).ok()?;
+            let len = usize::try_from(i64::from(prefix) + i64::from(suffix)).ok()?;
             total.checked_add(len).filter(|&total| total <= limit)
         });
         let Some(total) = total else {
@@ -136,7 +156,8 @@ impl FrontCoded {
     /// What the next string shares with the one before. Bytes behind those that a string shares are its own: they are
     /// collected from the last one to the first.
     fn before(&self) -> Result<Vec<u8>> {
-        let shared = self.prefixes.get(self.next).map_or(0, |&len| len as u64);
+        let (prefixes, suffixes) = (&self.prefixes.decoded, &self.suffixes.decoded);
+        let shared = prefixes.get(self.next).map_or(0, |&len| u64::from(len as u32));
         // No string is longer than all suffixes up to it.
         ensure!(
             shared <= self.at as u64,
@@ -146,22 +167,22 @@ impl FrontCoded {
         );
         let mut bytes = vec![0; shared as usize];
         let (mut missing, mut at) = (bytes.len(), self.at);
-        let before = self.prefixes[..self.next].iter().zip(&self.suffixes[..self.next]);
+        let before = prefixes[..self.next].iter().zip(&suffixes[..self.next]);
         for (&prefix, &suffix) in before.rev() {
             if missing == 0 {
                 break;
             }
             // Suffixes were checked when they were passed by.
             at -= suffix as usize;
-            if prefix as u64 >= missing as u64 {
+            if prefix as u32 as usize >= missing {
                 continue;
             }
             let (prefix, len) = (prefix as usize, missing - prefix as usize);
             ensure!(
-                len as u64 <= suffix as u64,
+                len <= suffix as usize,
                 INCORRECT_DATA,
                 "Parquet string shares {missing} bytes with one of {} bytes",
-                prefix as u64 + suffix as u64
+                prefix + suffix as usize
             );
             bytes[prefix..missing].copy_from_slice(&self.rest[at..at + len]);
             missing = prefix;
