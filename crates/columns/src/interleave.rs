@@ -28,13 +28,18 @@ impl Block {
         let columns = (0..first.columns().len()).map(|i| {
             let some =
                 || blocks.iter().find(|block| !block.is_empty()).map(|block| block.column(i).slice(0, 1));
-            if let Some(value) = if unread.contains(&i) { some() } else { None } {
-                return Column::constant(value.into_flat(), rows.len());
+            match if unread.contains(&i) { some() } else { None } {
+                Some(value) => Column::constant(value.into_flat(), rows.len()),
+                None => Block::interleave_column(blocks, i, rows),
             }
-            let parts: Vec<&Column> = blocks.iter().map(|block| block.column(i)).collect();
-            Column::Flat(Column::interleave(&parts, rows))
         });
         Block::new(columns.collect(), rows.len())
+    }
+
+    /// One of their columns alone.
+    pub fn interleave_column(blocks: &[&Block], column: usize, rows: &[BlockRow]) -> Column {
+        let parts: Vec<&Column> = blocks.iter().map(|block| block.column(column)).collect();
+        Column::Flat(Column::interleave(&parts, rows))
     }
 }
 

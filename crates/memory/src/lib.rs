@@ -11,6 +11,7 @@
 //! - [`tracker`]: bytes, peak and limit of a query, and of what contains it
 //! - [`process`]: what the process may use: cgroup, RLIMIT_AS, RAM
 //! - [`reservation`]: bytes that one operator holds, given back when dropped
+//! - [`parallel`]: threads for a while, charged to the same query
 //! - [`profile`]: where time and memory of a query go, while somebody wants to know
 //! - [`huge_pages`]: for large tables that are read at random
 //! - [`exceeded`]: which limit was exceeded, as ClickHouse words it
@@ -24,6 +25,7 @@ pub mod exceeded;
 mod extents;
 pub mod guard;
 pub mod huge_pages;
+pub mod parallel;
 pub mod process;
 pub mod profile;
 pub mod reservation;

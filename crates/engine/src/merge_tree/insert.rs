@@ -117,9 +117,9 @@ impl Sorted {
 
     fn cut_parts(&mut self) -> Result<()> {
         self.bytes = 0;
-        let control = &self.ctx.control;
+        let (control, n_threads) = (&self.ctx.control, self.ctx.exec.settings.max_threads);
         let check = || control.check_with_interrupt();
-        if let Some(rows) = std::mem::take(&mut self.part).sorted(usize::MAX, &check)? {
+        if let Some(rows) = std::mem::take(&mut self.part).sorted(n_threads, &check)? {
             let mut partitions = self.keys.partitions(&rows)?;
             check_partitions(partitions.len() as u64, &self.ctx)?;
             let appeared = std::mem::take(&mut self.appeared);
@@ -136,7 +136,7 @@ impl Sorted {
                     let partition = self.table.known_partition(partition)?;
                     let Sorted { inner, table, projections, ctx, .. } = self;
                     let complete = |part: &Arc<Part>| write::complete(table, part, projections, ctx);
-                    inner.write_part(partition, rows, ctx.exec.settings.max_threads, &complete)?;
+                    inner.write_part(partition, rows, n_threads, &complete)?;
                 }
             }
         }

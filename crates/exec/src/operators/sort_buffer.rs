@@ -6,6 +6,7 @@ use chalet_base::Result;
 use chalet_columns::Block;
 use chalet_columns::interleave::BlockRow;
 use chalet_columns::keys::RowKeys;
+use chalet_memory::parallel;
 use std::ops::Range;
 
 /// Blocks with the normalized keys of their rows; sorted by references, so that each row moves once.
@@ -219,13 +220,27 @@ impl SortBuffer {
         Ok(entries)
     }
 
-    /// All rows, or the first `limit`, as one block; none where no block came.
-    pub fn sorted(mut self, limit: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
-        let entries = self.order(limit, check)?;
+    /// All rows as one block; none where no block came. At most so many threads gather the columns.
+    pub fn sorted(mut self, n_threads: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
+        let entries = self.order(usize::MAX, check)?;
         let blocks = self.blocks();
-        Ok((!blocks.is_empty()).then(|| Block::interleave(&blocks, &block_rows(&entries))))
+        let Some(first) = blocks.first() else { return Ok(None) };
+        let (n_rows, n_columns) = (entries.len(), first.columns().len());
+        let n_threads = n_threads.min(n_rows.saturating_mul(n_columns) / VALUES_A_THREAD);
+        let rows = block_rows(&entries);
+        let columns = match &blocks[..] {
+            [one] => {
+                let rows: Vec<u32> = rows.iter().map(|at| at.row).collect();
+                parallel::map(n_columns, n_threads, |i| Ok(one.column(i).gather(&rows)))?
+            }
+            _ => parallel::map(n_columns, n_threads, |i| Ok(Block::interleave_column(&blocks, i, &rows)))?,
+        };
+        Ok(Some(Block::new(columns, n_rows)))
     }
 }
+
+/// Fewer values are not worth a thread.
+const VALUES_A_THREAD: usize = 1 << 18;
 
 /// Where rows are.
 pub fn block_rows(entries: &[Entry]) -> Vec<BlockRow> {

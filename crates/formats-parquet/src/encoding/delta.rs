@@ -268,7 +268,9 @@ mod tests {
                         decode::<i64>(&bytes[..cut], n).is_err(),
                         "{width} bits, {n} values, {cut} bytes"
                     );
-                    assert!(Values::open(&bytes[..cut], 0, n).and_then(|all| all.end(&bytes[..cut])).is_err());
+                    assert!(
+                        Values::open(&bytes[..cut], 0, n).and_then(|all| all.end(&bytes[..cut])).is_err()
+                    );
                 }
             }
         }

@@ -40,8 +40,7 @@ use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::Block;
 use chalet_formats::settings::ParquetCompression;
 use chalet_formats::{BlockWriter, OutputFormat, Sink, Statistics, WriteRequest};
-use chalet_memory::guard::guarded;
-use chalet_memory::thread;
+use chalet_memory::parallel;
 use parquet::basic::{BrotliLevel, Compression, GzipLevel, Type as Stored, ZstdLevel};
 use parquet::column::writer::{ColumnCloseResult, get_column_writer};
 use parquet::file::properties::{
@@ -49,8 +48,7 @@ use parquet::file::properties::{
 };
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::SchemaDescriptor;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 impl OutputFormat for crate::input::Parquet {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
@@ -172,7 +170,10 @@ impl Writer {
         match threads {
             // One column after the other, of which only one is held at a time.
             0 | 1 => (0..leaves.len()).try_for_each(|leaf| append(encoder.encode(leaf)?))?,
-            _ => encoder.encode_all(threads)?.into_iter().try_for_each(append)?,
+            _ => {
+                let encoded = parallel::map(leaves.len(), threads, |leaf| encoder.encode(leaf))?;
+                encoded.into_iter().try_for_each(append)?;
+            }
         }
         group.close().map_err(cannot_write)?;
         Ok(())
@@ -196,44 +197,6 @@ struct ColumnEncoder<'a> {
 type Encoded = (Vec<u8>, ColumnCloseResult);
 
 impl ColumnEncoder<'_> {
-    /// All columns, by so many threads.
-    fn encode_all(&self, threads: usize) -> Result<Vec<Encoded>> {
-        let n = self.leaves.len();
-        let next = AtomicUsize::new(0);
-        let made: Mutex<Vec<Option<Result<Encoded>>>> = Mutex::new((0..n).map(|_| None).collect());
-        let tracker = thread::current();
-        let work = || {
-            let _charged = tracker.as_ref().map(thread::enter);
-            loop {
-                let leaf = next.fetch_add(1, Relaxed);
-                if leaf >= n {
-                    return;
-                }
-                let encoded = guarded(|| self.encode(leaf));
-                let failed = encoded.is_err();
-                made.lock().unwrap_or_else(PoisonError::into_inner)[leaf] = Some(encoded);
-                if failed {
-                    // The others need not go on.
-                    next.store(n, Relaxed);
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                // Without another thread this one does all the work.
-                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
-            }
-            work();
-        });
-        let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut all = Vec::with_capacity(n);
-        for encoded in made.into_iter().flatten() {
-            all.push(encoded?);
-        }
-        ensure!(all.len() == n, LOGICAL_ERROR, "A row group lacks columns");
-        Ok(all)
-    }
-
     fn encode(&self, leaf: usize) -> Result<Encoded> {
         let (position, part) = self.leaves[leaf];
         let ty = &self.request.header[position].1;
