@@ -120,6 +120,11 @@ impl KeyLayout {
         matches!(self.kind, Kind::Words(_))
     }
 
+    /// Bytes of a word that are used, where a word holds all keys of a row.
+    pub(super) fn word_width(&self) -> usize {
+        if let Kind::Words(width) = self.kind { width } else { 8 }
+    }
+
     /// The keys of all rows, where a word holds all of a row's. Those of NULLs apart are any words.
     pub fn words<'a>(&self, columns: &'a [Column], n_rows: usize) -> Option<Cow<'a, [u64]>> {
         let Kind::Words(_) = self.kind else { return None };

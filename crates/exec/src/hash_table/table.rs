@@ -71,7 +71,8 @@ impl GroupTable {
 
     fn over(layout: Arc<KeyLayout>, slots: Slots, groups: usize) -> Self {
         let store = Store::with_capacity(&layout, groups);
-        GroupTable { layout, slots, store, dense: Dense::default(), appended: 0, looked_at: 0 }
+        let dense = Dense::of_width(layout.word_width());
+        GroupTable { layout, slots, store, dense, appended: 0, looked_at: 0 }
     }
 
     /// Whether keys can only be added.
@@ -121,7 +122,7 @@ impl GroupTable {
 
     /// Forgets all groups, and gives their keys.
     pub fn take(&mut self) -> Store {
-        self.dense = Dense::default();
+        self.dense = Dense::of_width(self.layout.word_width());
         // There may be many more slots than keys.
         if self.appended < self.len() {
             match &mut self.slots {

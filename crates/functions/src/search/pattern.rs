@@ -100,6 +100,9 @@ impl Pattern {
                 sweep::contains(strings, needle, |row| answers[row] = true);
                 answers
             }
+            Pattern::Pieces { prefix, middle, suffix } if middle.is_empty() && suffix.is_empty() => {
+                begin_with(strings, prefix)
+            }
             Pattern::Regex(regex) => {
                 let regex = regex.of_thread();
                 strings.iter().map(|text| regex.is_match(text)).collect()
@@ -140,6 +143,54 @@ impl Pattern {
             Pattern::AnyCase(needle) => needle.matches(text),
             Pattern::AnyCasePieces(pieces) => pieces.matches(text),
             Pattern::Regex(regex) | Pattern::Path(regex, _) => regex.is_match(text),
+        }
+    }
+}
+
+/// For every string: does it begin with a text? Texts of 4 to 32 bytes are compared by two loads that may overlap, without a
+/// call for each string.
+fn begin_with(strings: &Strings, text: &[u8]) -> Vec<bool> {
+    fn by_two<const N: usize>(strings: &Strings, text: &[u8]) -> Option<Vec<bool>> {
+        let last = text.len().checked_sub(N)?;
+        let (head, tail): (&[u8; N], &[u8; N]) = (text.first_chunk()?, text.last_chunk()?);
+        let begins = |string: &[u8]| {
+            string.len() >= text.len()
+                && string.first_chunk() == Some(head)
+                && string[last..].first_chunk() == Some(tail)
+        };
+        Some(strings.iter().map(begins).collect())
+    }
+    let by_loads = match text.len() {
+        4..8 => by_two::<4>(strings, text),
+        8..16 => by_two::<8>(strings, text),
+        16..=32 => by_two::<16>(strings, text),
+        _ => None,
+    };
+    // Comparing with no bytes can take a fault: an empty vector points nowhere.
+    by_loads.unwrap_or_else(|| strings.iter().map(|string| text.is_empty() || string.starts_with(text)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_columns::strings::StringBuilder;
+
+    #[test]
+    fn beginnings_of_every_length() {
+        let whole: Vec<u8> = (0..40).collect();
+        for len in 0..whole.len() {
+            let text = &whole[..len];
+            let mut others: Vec<Vec<u8>> = (0..=40).map(|n| whole[..n].to_vec()).collect();
+            // One byte is another one.
+            others.extend((0..len).map(|at| {
+                let mut other = whole.clone();
+                other[at] = 99;
+                other
+            }));
+            let mut builder = StringBuilder::with_capacity(others.len());
+            others.iter().for_each(|other| builder.push(other));
+            let wanted: Vec<bool> = others.iter().map(|other| other.starts_with(text)).collect();
+            assert_eq!(begin_with(&builder.finish(), text), wanted, "{len} bytes");
         }
     }
 }
