@@ -50,25 +50,16 @@ pub fn pointer_view(bytes: &[u8], buffer: u32, offset: u32) -> u128 {
 /// The view of the string of `len` bytes at `offset` of `bytes`, which are the buffer of this number. Panics where they are fewer.
 #[inline(always)]
 pub fn view_at(bytes: &[u8], offset: usize, len: usize, buffer: u32) -> u128 {
-    if len > INLINE {
-        return pointer_view(&bytes[offset..offset + len], buffer, offset as u32);
+    let text = &bytes[offset..][..len];
+    // Sixteen bytes can be loaded at once nearly everywhere; what does not belong is masked off. Lengths of strings cannot be
+    // guessed: both kinds of views are made, and one is chosen.
+    if let Some(bytes) = bytes[offset..].first_chunk() {
+        let loaded = u128::from_le_bytes(*bytes);
+        let short = (loaded & (1u128 << (8 * len.min(INLINE))).wrapping_sub(1)) << 32;
+        let long = u128::from(loaded as u32) << 32 | u128::from(buffer) << 64 | (offset as u128) << 96;
+        return len as u32 as u128 | if len <= INLINE { short } else { long };
     }
-    short_view_at(bytes, offset, len)
-}
-
-/// The same of a string that fits into its view.
-#[inline(always)]
-pub fn short_view_at(bytes: &[u8], offset: usize, len: usize) -> u128 {
-    debug_assert!(len <= INLINE);
-    // Twelve bytes can be loaded at once nearly everywhere; what does not belong is masked off.
-    if let Some(twelve) = bytes.get(offset..).and_then(<[u8]>::first_chunk::<INLINE>) {
-        let (low, high) = (twelve.first_chunk().copied(), twelve.last_chunk().copied());
-        let low = u64::from_le_bytes(low.unwrap_or_default());
-        let high = u32::from_le_bytes(high.unwrap_or_default());
-        let text = u128::from(low) | u128::from(high) << 64;
-        return (text & ((1u128 << (8 * len)) - 1)) << 32 | len as u128;
-    }
-    inline_view(&bytes[offset..offset + len])
+    if len <= INLINE { inline_view(text) } else { pointer_view(text, buffer, offset as u32) }
 }
 
 /// The view that stands for NULL where strings are compared by their views: an empty one whose unused bytes are not zero, so that

@@ -7,7 +7,7 @@ use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, Buffer};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::strings::{INLINE, pointer_view, short_view_at};
+use chalet_columns::strings::{INLINE, view_at};
 use chalet_columns::{Buf, Strings};
 
 /// Views address bytes by 32 bits; a buffer longer than this is shared in several slices.
@@ -20,22 +20,26 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
     let last = offsets.last().map_or(0, |last| last.as_usize()).min(bytes.len());
     let mut views = Vec::with_capacity(array.len());
     let mut buffers: Vec<Buffer> = Vec::new();
-    let mut base = 0;
+    let (mut base, mut window) = (0, &bytes[..0]);
     for pair in offsets.windows(2) {
         let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
-        let Some(text) = bytes.get(start..end) else {
-            bail!(INCORRECT_DATA, "Offsets of an Arrow string column are out of order or out of bounds");
-        };
-        if text.len() <= INLINE {
-            views.push(short_view_at(bytes, start, text.len()));
-            continue;
+        ensure!(
+            start <= end && end <= bytes.len(),
+            INCORRECT_DATA,
+            "Offsets of an Arrow string column are out of order or out of bounds"
+        );
+        ensure!(end - start < WINDOW, NOT_IMPLEMENTED, "A string of {} bytes is too long", end - start);
+        if start < base || end - base > window.len() {
+            let buffer = bytes.slice_with_length(start, (last.max(end) - start).min(u32::MAX as usize));
+            (base, window) = (start, &bytes[start..start + buffer.len()]);
+            buffers.push(buffer);
         }
-        ensure!(text.len() < WINDOW, NOT_IMPLEMENTED, "A string of {} bytes is too long", text.len());
-        if buffers.is_empty() || start < base || end - base > u32::MAX as usize {
-            base = start;
-            buffers.push(bytes.slice_with_length(base, last.max(end) - base));
-        }
-        views.push(pointer_view(text, buffers.len() as u32 - 1, (start - base) as u32));
+        let buffer = (buffers.len() as u32).wrapping_sub(1);
+        views.push(view_at(window, start - base, end - start, buffer));
+    }
+    // Without long strings nothing points into the buffers.
+    if views.iter().all(|&view| view as u32 as usize <= INLINE) {
+        buffers.clear();
     }
     // SAFETY: every view was made from a slice of its buffer, at the place where the slice begins.
     Ok(unsafe { Strings::from_views(Buf::from_vec(views), buffers.into()) })
