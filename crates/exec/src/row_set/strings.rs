@@ -2,19 +2,26 @@
 
 use chalet_base::hash::HashSet;
 use chalet_columns::Strings;
+use chalet_columns::strings::{INLINE, inline_view};
 use std::sync::OnceLock;
 
 /// Sets of no more strings are searched by comparisons.
 const FEW: usize = 8;
-/// Strings of so many bytes are whole in the head of a view.
-const IN_HEAD: usize = 4;
 
 #[derive(Default)]
 pub struct StringSet {
     set: HashSet<Box<[u8]>>,
     n_bytes: usize,
-    /// The heads of the views of few strings, and the strings; made when the first value is searched.
-    few: OnceLock<Option<Vec<(u64, Box<[u8]>)>>>,
+    /// Made when the first value is searched; none of many strings.
+    few: OnceLock<Option<Few>>,
+}
+
+/// Few strings, as they are compared with views.
+struct Few {
+    /// Views of those that are whole in their views.
+    short: Vec<u128>,
+    /// Others, with the first halves of their views.
+    long: Vec<(u64, Box<[u8]>)>,
 }
 
 impl StringSet {
@@ -39,31 +46,41 @@ impl StringSet {
 
     /// 1 for each string that is there.
     pub fn find(&self, strings: &Strings) -> Vec<u8> {
-        match self.few.get_or_init(|| self.heads()) {
-            Some(few) => find_few(strings, few),
+        match self.few.get_or_init(|| (self.set.len() <= FEW).then(|| Few::of(&self.set))) {
+            Some(few) => few.find(strings),
             None => strings.iter().map(|text| u8::from(self.set.contains(text))).collect(),
         }
     }
-
-    fn heads(&self) -> Option<Vec<(u64, Box<[u8]>)>> {
-        let head = |text: &[u8]| {
-            let mut start = [0; 8];
-            start[..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
-            let n = text.len().min(IN_HEAD);
-            start[4..4 + n].copy_from_slice(&text[..n]);
-            u64::from_le_bytes(start)
-        };
-        (self.set.len() <= FEW).then(|| self.set.iter().map(|text| (head(text), text.clone())).collect())
-    }
 }
 
-/// Most strings differ from each of a few in their length or their first bytes, which a view begins with.
-fn find_few(strings: &Strings, few: &[(u64, Box<[u8]>)]) -> Vec<u8> {
-    let find = |(row, view): (usize, &u128)| {
-        let is = |(head, text): &(u64, Box<[u8]>)| {
-            *view as u64 == *head && (text.len() <= IN_HEAD || strings.get(row) == &**text)
+impl Few {
+    fn of(set: &HashSet<Box<[u8]>>) -> Few {
+        let mut few = Few { short: Vec::new(), long: Vec::new() };
+        for text in set {
+            if text.len() <= INLINE {
+                few.short.push(inline_view(text));
+                continue;
+            }
+            let mut head = [0; 8];
+            head[..4].copy_from_slice(&(text.len() as u32).to_le_bytes());
+            head[4..].copy_from_slice(&text[..4]);
+            few.long.push((u64::from_le_bytes(head), text.clone()));
+        }
+        few
+    }
+
+    /// 1 for each string that is there. Most long ones differ from each of a few in their length or their first bytes.
+    fn find(&self, strings: &Strings) -> Vec<u8> {
+        let is_short = |view: u128| self.short.iter().fold(0, |found, &short| found | u8::from(view == short));
+        let is_long = |row: usize, view: u128| {
+            self.long.iter().any(|(head, text)| view as u64 == *head && strings.get(row) == &**text)
         };
-        u8::from(few.iter().any(is))
-    };
-    strings.views().iter().enumerate().map(find).collect()
+        let views = strings.views().iter();
+        match self.long.is_empty() {
+            true => views.map(|&view| is_short(view)).collect(),
+            false => {
+                views.enumerate().map(|(row, &view)| is_short(view) | u8::from(is_long(row, view))).collect()
+            }
+        }
+    }
 }
