@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, OffsetSizeTrait, UnionArr
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::{DataType as Arrow, Field, TimeUnit};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector, variant};
+use chalet_columns::{Buf, Builder, Column, Data, Fixed, List, Native, Struct, Vector, bits, variant};
 use chalet_types::{DataType, I256, TupleField, Value};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn column(array: &dyn Array, ty: &DataType) -> Result<Column> {
 fn vector(array: &dyn Array, ty: &DataType) -> Result<Vector> {
     let data = match array.data_type() {
         Arrow::Null => Data::Nothing(array.len()),
-        Arrow::Boolean => u8::wrap(array.as_boolean().values().iter().map(u8::from).collect()),
+        Arrow::Boolean => u8::wrap(bits::to_bytes(array.as_boolean().values()).into()),
         Arrow::Int8 => shared::<Int8Type>(array),
         Arrow::Int16 => shared::<Int16Type>(array),
         Arrow::Int32 => shared::<Int32Type>(array),
