@@ -6,7 +6,7 @@
 use arrow_array::types::{ByteArrayType, ByteViewType};
 use arrow_array::{Array, GenericByteArray, GenericByteViewArray};
 use arrow_buffer::{ArrowNativeType, Buffer};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, ensure};
 use chalet_columns::strings::{INLINE, view_at};
 use chalet_columns::{Buf, Strings};
 
