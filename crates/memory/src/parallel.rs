@@ -49,6 +49,9 @@ pub fn map<T: Send>(
     n_threads: usize,
     work: impl Fn(usize) -> Result<T> + Sync,
 ) -> Result<Vec<T>> {
+    if n_threads.min(n_tasks) <= 1 {
+        return guarded(|| (0..n_tasks).map(&work).collect());
+    }
     let made: Vec<Mutex<Option<T>>> = (0..n_tasks).map(|_| Mutex::new(None)).collect();
     each(n_tasks, n_threads, |task| {
         *made[task].lock().unwrap_or_else(PoisonError::into_inner) = Some(work(task)?);
