@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Statements over a large frame of pandas (numpy, nullable and Arrow types) and of polars, ours beside chdb, duckdb and polars.
+"""Statements over a large frame of pandas (its default types, numpy with objects, nullable and Arrow types) and of polars, ours beside
+chdb, duckdb and polars.
 
-  frames.py [--rows 10000000] [--rounds 3] [--threads 2] [--kinds numpy,nullable,arrow,polars] [--only REGEX] [--packages FOLDER]
+  frames.py [--rows 10000000] [--rounds 3] [--threads 2] [--kinds default,numpy,nullable,arrow,polars] [--only REGEX] [--packages FOLDER]
             [--engines chalet,chdb,duckdb,polars] [--limit 0.8] [--json FILE]
 
 The engines take turns; a time is the best of the rounds and ends when a frame of the result is there. Polars gets its own frame of
@@ -24,7 +25,7 @@ from chalet.lab.contest import Times, take_turns
 from chalet.lab.statistics import geometric_mean
 
 SERVER = Path(__file__).with_name("frames_engines.py")
-KINDS = ["numpy", "nullable", "arrow", "polars"]
+KINDS = ["default", "numpy", "nullable", "arrow", "polars"]
 ENGINES = ["chalet", "chdb", "duckdb", "polars"]
 
 # Columns: id 0, 1, ...; k of 1,000 and u of rows / 5 different numbers, v a float, n a number that may be NULL, t a time, flag; s and w
