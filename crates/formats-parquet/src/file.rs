@@ -4,6 +4,7 @@ use crate::cache;
 use crate::parquet_error;
 use crate::schema::{self, Field};
 use crate::thrift::{NULL_PAGES, check_struct};
+use crate::zones::Zones;
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use chalet_base::{Result, bail, ensure, err};
@@ -33,6 +34,8 @@ pub(crate) struct Footer {
     columns: Vec<(String, Result<Field>)>,
     /// Read when first asked for; `None` where the file has none that can be read.
     page_index: OnceLock<Option<ParquetMetaData>>,
+    /// By column, those that were asked for; small beside what is held anyway.
+    zones: Vec<OnceLock<Option<Zones>>>,
     /// Bytes held, without the page index.
     memory: usize,
     /// Bytes of the page index, which takes longer to weigh than to use.
@@ -66,7 +69,9 @@ impl Footer {
         let columns = schema::columns(schema.root_schema(), false);
         // A field is its name, its type and its levels.
         let memory = metadata.memory_size() + columns.len() * 256;
-        Ok(Footer { metadata, columns, page_index: OnceLock::new(), memory, index_memory: OnceLock::new() })
+        let zones = columns.iter().map(|_| OnceLock::new()).collect();
+        let (page_index, index_memory) = (OnceLock::new(), OnceLock::new());
+        Ok(Footer { metadata, columns, page_index, zones, memory, index_memory })
     }
 
     /// Bytes held now.
@@ -185,6 +190,11 @@ impl ParquetFile {
             Some((_, Err(error))) => Err(error.clone()),
             None => bail!(LOGICAL_ERROR, "Parquet file has no column {index}"),
         }
+    }
+
+    /// Kept for all who read the file, by column.
+    pub(crate) fn footer_zones(&self) -> &[OnceLock<Option<Zones>>] {
+        &self.footer.zones
     }
 
     pub fn n_row_groups(&self) -> usize {

@@ -82,6 +82,7 @@ impl InputFormat for Parquet {
             (Some(remember), Some(_), Some(identity)) => Some(remember(&identity, file.n_row_groups())),
             _ => None,
         };
+        let candidates = file.candidates(&predicates);
         Ok(Box::new(Scan {
             file,
             known,
@@ -91,6 +92,7 @@ impl InputFormat for Parquet {
             dynamic_filters,
             predicates,
             by_name: Arc::new(by_name),
+            candidates,
             next_group: 0,
             first_row: 0,
             pieces: VecDeque::new(),
@@ -131,6 +133,8 @@ pub(crate) struct Scan {
     dynamic_filters: Vec<RowFilter>,
     predicates: Vec<RangePredicate>,
     pub by_name: Arc<ByName>,
+    /// Row groups outside of which no row meets the predicates.
+    candidates: Range<usize>,
     next_group: usize,
     /// Of that group, in the file.
     first_row: u64,
@@ -162,6 +166,26 @@ impl Scan {
         let to = wanted.partition_point(|range| range.start < end);
         let own = wanted.get(from..to).unwrap_or(&[]).iter();
         Some(own.map(|range| range.start.max(first) - first..range.end.min(end) - first).collect())
+    }
+
+    /// Goes on to the next row group that is a candidate, or behind the last one.
+    fn pass_by(&mut self) {
+        let Range { start, end } = self.candidates;
+        let next = match self.next_group {
+            group if group < start => start,
+            group if group >= end => self.file.n_row_groups(),
+            group => group,
+        };
+        let passed = self.next_group..next;
+        if passed.is_empty() {
+            return;
+        }
+        let rows: u64 = passed.clone().map(|group| self.file.row_group_rows(group) as u64).sum();
+        events::add(Event::ParquetPrunedRowGroups, passed.len() as u64);
+        self.pruned.units += passed.len() as u64;
+        self.pruned.rows += rows;
+        self.first_row += rows;
+        self.next_group = next;
     }
 
     fn known_rows(&self, group: usize) -> Option<&[u32]> {
@@ -235,7 +259,10 @@ impl FileScan for Scan {
         }
         let settings = &self.request.settings;
         let use_bloom_filter = settings.input_format_parquet_bloom_filter_push_down;
+        let filters_pages =
+            settings.input_format_parquet_page_filter_push_down && !self.predicates.is_empty();
         let (group, first_row) = loop {
+            self.pass_by();
             let group = self.next_group;
             if group == self.file.n_row_groups() {
                 return Ok(None);
@@ -262,7 +289,7 @@ impl FileScan for Scan {
             self.pruned.rows += (self.file.row_group_rows(group) - rows.len()) as u64;
             return Ok(Some(Box::new(KnownRows::new(self, group, first_row, rows)?)));
         }
-        let rows = match settings.input_format_parquet_page_filter_push_down && !self.predicates.is_empty() {
+        let rows = match filters_pages {
             true => self.file.matching_rows(group, &self.predicates),
             false => None,
         };

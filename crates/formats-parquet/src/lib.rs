@@ -16,6 +16,7 @@
 //! - [`known`]: the rows of a row group that are known to pass a filter
 //! - [`by_number`]: rows of a file by their numbers
 //! - [`prune`]: what statistics, page index and bloom filters exclude
+//! - [`zones`]: row groups by bisection, where their bounds ascend
 //! - [`statistics`]: what is known of the rows, for estimates
 //! - [`input`], [`output`], [`format`]: the Parquet format of the registry
 //! - [`metadata_format`]: the format ParquetMetadata
@@ -41,6 +42,7 @@ pub mod schema;
 mod snappy;
 mod statistics;
 mod thrift;
+mod zones;
 
 pub use file::ParquetFile;
 pub use format::FORMATS;

@@ -67,6 +67,18 @@ impl RangePredicate {
         above && below
     }
 
+    /// The bounds of all values that meet it, as they are stored; `None` where there are none.
+    pub(crate) fn outermost(&self, leaf: &Leaf) -> Option<(Option<(Value, bool)>, Option<(Value, bool)>)> {
+        let stored = |(value, included): &(Value, bool)| (padded(leaf, value), *included);
+        if self.among.is_empty() {
+            let (low, high) = (self.low.as_ref().map(stored), self.high.as_ref().map(stored));
+            return (low.is_some() || high.is_some()).then_some((low, high));
+        }
+        let among = || self.among.iter().map(|value| padded(leaf, value));
+        let low = among().min_by(Value::compare).map(|value| (value, true));
+        Some((low, among().max_by(Value::compare).map(|value| (value, true))))
+    }
+
     /// The only values that can meet it, when they are few.
     fn points(&self) -> Vec<&Value> {
         match (&self.low, &self.high) {
@@ -94,7 +106,7 @@ const MAX_POINTS: usize = 1000;
 
 impl ParquetFile {
     /// The leaf of a column that is one, outside of lists.
-    fn plain_leaf(&self, column: usize) -> Option<&Leaf> {
+    pub(crate) fn plain_leaf(&self, column: usize) -> Option<&Leaf> {
         match &self.column(column).ok()?.node {
             Node::Leaf(leaf) if leaf.max_repetition == 0 => Some(leaf),
             _ => None,

@@ -71,7 +71,8 @@ impl Few {
 
     /// 1 for each string that is there. Most long ones differ from each of a few in their length or their first bytes.
     fn find(&self, strings: &Strings) -> Vec<u8> {
-        let is_short = |view: u128| self.short.iter().fold(0, |found, &short| found | u8::from(view == short));
+        let is_short =
+            |view: u128| self.short.iter().fold(0, |found, &short| found | u8::from(view == short));
         let is_long = |row: usize, view: u128| {
             self.long.iter().any(|(head, text)| view as u64 == *head && strings.get(row) == &**text)
         };

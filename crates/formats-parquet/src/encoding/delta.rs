@@ -146,7 +146,7 @@ fn unpack<T: Integer>(
 ) -> i64 {
     if width == 0 {
         // All differences are the same one: no value waits for the one before.
-        values.extend((1..=n as i64).map(|i| T::of(last.wrapping_add(least.wrapping_mul(i)))));
+        values.extend((0..n).map(|i| T::of(last.wrapping_add(least.wrapping_mul(i as i64 + 1)))));
         return last.wrapping_add(least.wrapping_mul(n as i64));
     }
     if width <= 32 {

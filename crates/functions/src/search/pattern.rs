@@ -167,7 +167,8 @@ fn begin_with(strings: &Strings, text: &[u8]) -> Vec<bool> {
         _ => None,
     };
     // Comparing with no bytes can take a fault: an empty vector points nowhere.
-    by_loads.unwrap_or_else(|| strings.iter().map(|string| text.is_empty() || string.starts_with(text)).collect())
+    by_loads
+        .unwrap_or_else(|| strings.iter().map(|string| text.is_empty() || string.starts_with(text)).collect())
 }
 
 #[cfg(test)]

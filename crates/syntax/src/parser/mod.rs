@@ -308,6 +308,18 @@ impl<'a> Parser<'a> {
 
     /// Whether the words of a keyword (in capitals, separated by spaces) stand at `ahead`.
     pub(crate) fn at_keyword_ahead(&mut self, ahead: usize, keyword: &str) -> bool {
+        self.may_begin(ahead, keyword) && self.has_words(ahead, keyword)
+    }
+
+    /// Whether the first letters agree: most keywords that are asked for are told apart by these.
+    #[inline]
+    fn may_begin(&mut self, ahead: usize, keyword: &str) -> bool {
+        let token = self.peek(ahead);
+        let first = |text: &str| text.as_bytes().first().map(u8::to_ascii_uppercase);
+        token.kind == TokenKind::Word && first(self.text_of(token)) == first(keyword)
+    }
+
+    fn has_words(&mut self, ahead: usize, keyword: &str) -> bool {
         for (i, word) in keyword.split(' ').enumerate() {
             let token = self.peek(ahead + i);
             if token.kind != TokenKind::Word || !self.text_of(token).eq_ignore_ascii_case(word) {
@@ -322,6 +334,10 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn accept_keyword(&mut self, keyword: &'static str) -> bool {
+        if !self.may_begin(0, keyword) {
+            self.note_at(self.pos, keyword);
+            return false;
+        }
         let mut rest = keyword;
         let mut words = 0;
         loop {
