@@ -106,3 +106,23 @@ def test_row_groups_outside_are_not_looked_at(tmp_path) -> None:
     assert pruned("x IN (3, 1999)") == n_groups - 2
     assert pruned("x > 5000") == n_groups
     assert pruned("x >= 0") == 0
+
+
+def test_a_row_group_that_is_left_alone_is_divided_among_threads(tmp_path) -> None:
+    path = tmp_path / "rows.parquet"
+    rows = 320_000
+    pq.write_table(pa.table({"x": pa.array(range(rows))}), path, row_group_size=rows // 4)
+    connection = chalet.connect(":memory:")
+
+    def units(threads: int) -> int:
+        def count() -> int:
+            sql = "SELECT sum(value) FROM system.events WHERE event = 'ParquetReadRowGroups'"
+            return int(connection.query(sql, "TSV").data())
+
+        before = count()
+        sql = f"SELECT sum(x) FROM file('{path}') WHERE x >= 1000 AND x < 70000 SETTINGS max_threads = {threads}"
+        assert connection.query(sql, "TSV").data() == f"{sum(range(1000, 70000))}\n"
+        return count() - before
+
+    assert units(1) == 1
+    assert units(4) == 4

@@ -196,7 +196,8 @@ impl Scan {
     fn cut(&mut self, group: usize, first_row: u64, rows: Option<Vec<Range<usize>>>) {
         let n_rows = self.file.row_group_rows(group);
         let kept = rows.as_ref().map_or(n_rows, |rows| rows.iter().map(ExactSizeIterator::len).sum());
-        let n = self.request.units.div_ceil(self.file.n_row_groups()).min(kept / PIECE_ROWS).max(1);
+        let n_groups = self.candidates.len().max(1);
+        let n = self.request.units.div_ceil(n_groups).min(kept / PIECE_ROWS).max(1);
         // What passes a bound, too, is not all that passes the filter.
         let known = self.known.clone().filter(|_| self.dynamic_filters.is_empty());
         let found = known.map(|known| Arc::new(Found::new(known, group, n_rows, n)));
