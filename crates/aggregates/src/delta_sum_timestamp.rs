@@ -81,9 +81,7 @@ impl Times<'_> {
     fn get(&self, row: usize) -> i128 {
         match self {
             Times::Integers(vector) => i128::get(vector, row),
-            Times::Floats(floats) => {
-                in_order(floats.get(row).to_bits() as i64).into()
-            }
+            Times::Floats(floats) => in_order(floats.get(row).to_bits() as i64).into(),
         }
     }
 }
@@ -187,7 +185,8 @@ impl<N: Number> RowAggregate for Rises<N> {
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State<N>> {
         let sum = N::take(&self.ty, bytes)?;
-        let mut end_of_rows = || Ok::<_, chalet_base::Error>((N::take(&self.ty, bytes)?, self.take_time(bytes)?));
+        let mut end_of_rows =
+            || Ok::<_, chalet_base::Error>((N::take(&self.ty, bytes)?, self.take_time(bytes)?));
         let ((first, begin), (last, end)) = (end_of_rows()?, end_of_rows()?);
         Ok(State { sum, first, last, begin, end, seen: take_u8(bytes)? != 0 })
     }

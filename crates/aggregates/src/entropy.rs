@@ -1,8 +1,8 @@
 //! `entropy`: Shannon's entropy of values, in bits.
 
 use crate::check::{no_parameters, some_arguments};
-use crate::key_counts::{Counts, Key, TOGETHER, Wide};
 use crate::kernel_rows::{self, is_number};
+use crate::key_counts::{Counts, Key, TOGETHER, Wide};
 use crate::uniq::keys::NarrowKeys;
 use chalet_base::Result;
 use chalet_columns::rows::RowCodec;
@@ -34,7 +34,7 @@ impl AggregateFunction for Entropy {
         no_parameters(RECORD.name, parameters)?;
         some_arguments(RECORD.name, args)?;
         Ok(match NarrowKeys::new(args) {
-            Some(keys) if is_number(&args[0].ty) || args[0].ty == DataType::IPv4 => EachState::of(Frequencies(keys)),
+            Some(keys) if is_number(&args[0].ty) => EachState::of(Frequencies(keys)),
             _ => EachState::of(Frequencies(KernelKeys::new(args))),
         })
     }
@@ -95,7 +95,10 @@ impl KernelKeys {
         KernelKeys {
             types: args.iter().map(|arg| arg.ty.clone()).collect(),
             codecs: args.iter().map(|arg| RowCodec::new(&arg.ty)).collect(),
-            is_plain: matches!(args, [Argument { ty: DataType::Int128 | DataType::Uuid | DataType::IPv6, .. }]),
+            is_plain: matches!(
+                args,
+                [Argument { ty: DataType::Int128 | DataType::Uuid | DataType::IPv6, .. }]
+            ),
         }
     }
 }

@@ -101,5 +101,8 @@ pub fn is_number(ty: &DataType) -> bool {
     use DataType as T;
     ty.is_integer()
         || ty.is_float()
-        || matches!(ty, T::Bool | T::BFloat16 | T::Date | T::DateTime(_) | T::Enum8(_) | T::Enum16(_))
+        || matches!(
+            ty,
+            T::Bool | T::BFloat16 | T::IPv4 | T::Date | T::DateTime(_) | T::Enum8(_) | T::Enum16(_)
+        )
 }

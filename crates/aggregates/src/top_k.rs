@@ -335,10 +335,24 @@ impl Top {
         if kernel_rows::is_number(&self.ty) || self.ty == DataType::String {
             return out.extend_from_slice(key);
         }
-        let mut row = Vec::new();
+        let (mut key, mut row) = (key, Vec::new());
         // The key was made by the codec of the type.
-        let _ = kernel_rows::put(&self.ty, &mut &key[..], &mut row);
+        let _ = match self.plain_element() {
+            Some((element, _)) => take_len(&mut key)
+                .and_then(|n| (0..n).try_for_each(|_| kernel_rows::put(&element, &mut key, &mut row))),
+            None => kernel_rows::put(&self.ty, &mut key, &mut row),
+        };
         put_bytes(&row, out);
+    }
+
+    /// The type and the bytes of an element of a list whose elements lie one behind the other: such a list is those bytes alone.
+    fn plain_element(&self) -> Option<(DataType, usize)> {
+        let element = match &self.ty {
+            DataType::Array(element) => DataType::clone(element),
+            _ => return None,
+        };
+        let width = RowCodec::new(&element).width().filter(|&width| width > 0)?;
+        Some((element, width))
     }
 
     fn take_key(&self, bytes: &mut &[u8], key: &mut Vec<u8>) -> Result<()> {
@@ -349,7 +363,13 @@ impl Top {
             return Ok(());
         }
         let mut row = take_bytes(bytes)?;
-        kernel_rows::take_row(&self.ty, &mut row, key)?;
+        match self.plain_element() {
+            Some((element, width)) => {
+                put_len(row.len() / width, key);
+                (0..row.len() / width).try_for_each(|_| kernel_rows::take_row(&element, &mut row, key))?;
+            }
+            None => kernel_rows::take_row(&self.ty, &mut row, key)?,
+        }
         ensure!(row.is_empty(), CANNOT_READ_ALL_DATA, "Aggregate state has bytes behind a value");
         Ok(())
     }
