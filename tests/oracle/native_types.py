@@ -57,7 +57,8 @@ def expressions(seed, rows):
     """The query of each type."""
     for ty in dict.fromkeys(PLAIN + NESTED):
         if ty not in MADE:
-            yield ty, f"SELECT v FROM generateRandom('v {ty}', {seed}, 20, 5) LIMIT {rows}"
+            structure = f"v {ty}".replace("'", "\\'")
+            yield ty, f"SELECT v FROM generateRandom('{structure}', {seed}, 20, 5) LIMIT {rows}"
     for ty, expression in MADE.items():
         yield ty, f"SELECT {expression} AS v FROM numbers({rows})"
 
@@ -106,7 +107,7 @@ def kernel_compares(arguments, folder):
             try:
                 # States are compared by their results: sets come in any order.
                 value = "finalizeAggregation(v)" if ty.startswith("Aggregate") else "v"
-                sql = f"SELECT count(), any(toTypeName(v)), sipHash128(groupArray(toString({value}))) FROM file('{folder}/{name}', Native){SETTINGS}"
+                sql = f"SELECT count(), any(toTypeName(v)), hex(sipHash128(groupArray(toString({value})))) FROM file('{folder}/{name}', Native){SETTINGS}"
                 answers.append(str(chdb.query(sql, "TSV")))
             except Exception as error:  # noqa: BLE001 - told below
                 answers.append(f"{name}: {str(error)[:300]}")

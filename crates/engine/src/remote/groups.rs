@@ -75,9 +75,9 @@ fn groups(node: &Aggregate, ctx: &QueryContext) -> Result<Option<Plan>> {
 /// The same over one shard, which has the groups as a whole: it gives results, which are smaller than states.
 fn finished(node: &Aggregate, by: &GroupBy<'_>, ctx: &QueryContext) -> Option<Plan> {
     let mut draft = Draft::of(by, ctx)?;
-    // A shard that is left out would have made a row without keys.
+    // A shard that is left out would have made a row without keys; totals are made of states.
     let reach = &draft.sayable.table.reach;
-    if reach.shards.len() != 1 || reach.skips_unavailable {
+    if reach.shards.len() != 1 || reach.skips_unavailable || node.totals.is_some() {
         return None;
     }
     let keys: Vec<_> =
