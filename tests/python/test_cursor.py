@@ -6,6 +6,7 @@ import gc
 import ipaddress
 import pickle
 import random
+import sys
 import time
 import uuid
 from zoneinfo import ZoneInfo
@@ -363,3 +364,32 @@ def test_values_that_come_again_are_one_object(db):
     assert [row[0] for row in db.execute(mixed).fetchall()] == ["a", b"\xff"] * 2500
     differ = [row[0] for row in db.execute("SELECT repeat('x', number % 3000) FROM numbers(6000)").fetchall()]
     assert differ == ["x" * (n % 3000) for n in range(6000)]
+
+
+def test_each_row_is_given_away_once_and_by_itself(db):
+    """However rows are asked for, in pieces larger and smaller than what is made at once."""
+    cursor = db.cursor()
+    n = 300_000
+    select = f"SELECT number, concat('s', toString(number % 7)), if(number % 3 = 0, NULL, number / 2) FROM numbers({n})"
+    expected = [(i, f"s{i % 7}", None if i % 3 == 0 else i / 2) for i in range(n)]
+    for sizes in ([], [1], [8191, 2], [100_000, 1], [1] * 10, [n - 1], [n], [n + 1]):
+        cursor.execute(select)
+        rows = []
+        for size in sizes:
+            rows += cursor.fetchmany(size)
+        one = cursor.fetchone()
+        rows += [one] if one else []
+        rows += cursor.fetchall()
+        assert rows == expected, sizes
+        assert cursor.fetchone() is None
+    # The list has each, and the call; nobody else.
+    assert all(sys.getrefcount(rows[at]) == 2 for at in range(0, n, 1000))
+    wide = cursor.execute(f"SELECT {', '.join(f'number + {i}' for i in range(300))} FROM numbers(2000)").fetchall()
+    assert wide == tuple(tuple(range(row, row + 300)) for row in range(2000))
+    assert cursor.execute("SELECT tuple(), tuple(1, 'a'), (1, (2, 3))").fetchall() == (((), (1, "a"), (1, (2, 3))),)
+
+
+def test_dictionaries_larger_than_what_is_read_of_them(db):
+    cursor = db.cursor()
+    cursor.execute("SELECT toLowCardinality(toString(number % 50000)) FROM numbers(100000) WHERE number % 50 = 7")
+    assert [row[0] for row in cursor.fetchall()] == [str(i % 50000) for i in range(7, 100_000, 50)]

@@ -4,7 +4,7 @@ use crate::check::{no_parameters, two_arguments};
 use crate::floats::Floats;
 use crate::stats::real::{put_all, take_all};
 use chalet_base::{Result, bail};
-use chalet_columns::wire::{take_array, take_u64};
+use chalet_columns::wire::{put_len, take, take_len};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
@@ -21,7 +21,6 @@ const RECORD: AggregateRecord = AggregateRecord {
         sql: "SELECT avgWeighted(x, w) FROM values('x Int8, w Float64', (4, 1), (1, 0), (10, 2))",
         result: "8",
     }],
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -128,6 +127,13 @@ struct Wrapped<T> {
     state: PhantomData<T>,
 }
 
+impl<T> Wrapped<T> {
+    /// The kernel writes the sum of weights without sign of up to 64 bits in as few bytes as it needs.
+    fn is_short(&self) -> bool {
+        !self.signed && size_of::<T>() == 8
+    }
+}
+
 impl<T: Wrapping> RowAggregate for Wrapped<T> {
     /// Sum of values times weights, sum of weights.
     type State = [T; 2];
@@ -157,18 +163,22 @@ impl<T: Wrapping> RowAggregate for Wrapped<T> {
     }
 
     fn serialise(&self, state: &[T; 2], out: &mut Vec<u8>) {
-        state.iter().for_each(|sum| out.extend_from_slice(&sum.bits().to_le_bytes()[..size_of::<T>()]));
+        let [sum, weights] = state.map(T::bits);
+        out.extend_from_slice(&sum.to_le_bytes()[..size_of::<T>()]);
+        match self.is_short() {
+            true => put_len(weights as usize, out),
+            false => out.extend_from_slice(&weights.to_le_bytes()[..size_of::<T>()]),
+        }
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<[T; 2]> {
-        let mut state = [T::default(); 2];
-        for sum in &mut state {
-            *sum = match size_of::<T>() {
-                8 => T::of(take_u64(bytes)?.into()),
-                _ => T::of(u128::from_le_bytes(take_array(bytes)?)),
-            };
-        }
-        Ok(state)
+        let number = |bytes: &mut &[u8]| {
+            let mut number = [0; 16];
+            number[..size_of::<T>()].copy_from_slice(take(bytes, size_of::<T>())?);
+            Ok::<_, chalet_base::Error>(T::of(u128::from_le_bytes(number)))
+        };
+        let sum = number(bytes)?;
+        Ok([sum, if self.is_short() { T::of(take_len(bytes)? as u128) } else { number(bytes)? }])
     }
 
     fn finish(&self, state: &mut [T; 2], out: &mut Builder) -> Result<()> {

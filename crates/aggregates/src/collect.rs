@@ -44,6 +44,18 @@ pub trait Collector: Send + Sync + 'static {
         finish_prefixes(self, args, rows, ends)
     }
 
+    /// Appends the rows of a group as the kernel's states have them; false where those are not known.
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let _ = (args, rows, out);
+        Ok(false)
+    }
+
+    /// Takes them into builders of the arguments; None where they are not known. Gives how many rows there are.
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        let _ = (bytes, args);
+        Ok(None)
+    }
+
     /// The results over ranges of the rows of the arguments, of which those with one start stand together; None where they are no quicker made together.
     fn of_ranges(&self, args: &[Vector], ranges: &[Range<usize>]) -> Result<Option<Vector>> {
         let _ = (args, ranges);
@@ -220,6 +232,10 @@ impl States for Rows {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let index = self.index();
         let rows = index.of(group);
+        // Arguments are of the types that were bound, with which nothing fails.
+        if self.collector.put_rows(&index.args, rows, out).unwrap_or(false) {
+            return;
+        }
         put_len(rows.len(), out);
         for &row in rows {
             self.codecs.iter().zip(&index.args).for_each(|(codec, arg)| codec.put(arg, row as usize, out));
@@ -228,13 +244,15 @@ impl States for Rows {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
-        let n = take_len(bytes)?;
+        let known = self.collector.take_rows(bytes, &mut builders)?;
+        let is_known = known.is_some();
+        let n = known.map_or_else(|| take_len(bytes), Ok)?;
         ensure!(
             n <= MAX_ARRAY_SIZE,
             TOO_LARGE_ARRAY_SIZE,
             "Too large array size {n} (maximum: {MAX_ARRAY_SIZE})"
         );
-        for _ in 0..n {
+        for _ in 0..if is_known { 0 } else { n } {
             for (codec, builder) in self.codecs.iter().zip(&mut builders) {
                 codec.take(bytes, builder)?;
             }

@@ -1,10 +1,10 @@
 //! `deltaSum`: the sum of the differences between rows that follow each other, falls left out.
 
 use crate::check::{illegal_type, no_parameters, one_argument};
-use crate::floats::{Floats, integer, push_integer};
+use crate::floats::{Floats, integer, integer_width, push_integer, put_float, take_float, take_integer};
 use crate::quantile::push_float;
 use chalet_base::Result;
-use chalet_columns::wire::{take_array, take_f64, take_u8};
+use chalet_columns::wire::take_u8;
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
@@ -25,7 +25,6 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     row_order: RowOrder::Merged,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -62,8 +61,9 @@ pub trait Number:
     fn view(vector: &Vector) -> Result<Self::Values<'_>>;
     fn get(values: &Self::Values<'_>, row: usize) -> Self;
     fn push(self, out: &mut Builder) -> Result<()>;
-    fn put(self, out: &mut Vec<u8>);
-    fn take(bytes: &mut &[u8]) -> Result<Self>;
+    /// A number of this type as bytes.
+    fn put(self, ty: &DataType, out: &mut Vec<u8>);
+    fn take(ty: &DataType, bytes: &mut &[u8]) -> Result<Self>;
     /// The sum of the rises within rows, the first and the last value, where a narrower number gives the same in less time.
     fn rises(values: &Self::Values<'_>, rows: Range<usize>) -> Option<(Self, Self, Self)> {
         let _ = (values, rows);
@@ -82,11 +82,11 @@ impl Number for f64 {
     fn push(self, out: &mut Builder) -> Result<()> {
         push_float(self, out)
     }
-    fn put(self, out: &mut Vec<u8>) {
-        out.extend(self.to_le_bytes());
+    fn put(self, ty: &DataType, out: &mut Vec<u8>) {
+        put_float(self, ty.physical(), out);
     }
-    fn take(bytes: &mut &[u8]) -> Result<f64> {
-        take_f64(bytes)
+    fn take(ty: &DataType, bytes: &mut &[u8]) -> Result<f64> {
+        take_float(ty.physical(), bytes)
     }
 }
 
@@ -101,11 +101,11 @@ impl Number for I256 {
     fn push(self, out: &mut Builder) -> Result<()> {
         push_integer(self, out)
     }
-    fn put(self, out: &mut Vec<u8>) {
-        out.extend(self.to_le_bytes());
+    fn put(self, ty: &DataType, out: &mut Vec<u8>) {
+        out.extend(&self.to_le_bytes()[..integer_width(ty)]);
     }
-    fn take(bytes: &mut &[u8]) -> Result<I256> {
-        Ok(I256::from_le_bytes(take_array(bytes)?))
+    fn take(ty: &DataType, bytes: &mut &[u8]) -> Result<I256> {
+        take_integer(ty, bytes)
     }
 }
 
@@ -132,11 +132,11 @@ impl Number for i128 {
     fn push(self, out: &mut Builder) -> Result<()> {
         push_integer(self.into(), out)
     }
-    fn put(self, out: &mut Vec<u8>) {
-        I256::from(self).put(out);
+    fn put(self, ty: &DataType, out: &mut Vec<u8>) {
+        I256::from(self).put(ty, out);
     }
-    fn take(bytes: &mut &[u8]) -> Result<i128> {
-        <I256 as Number>::take(bytes).map(|x| x.as_i128())
+    fn take(ty: &DataType, bytes: &mut &[u8]) -> Result<i128> {
+        <I256 as Number>::take(ty, bytes).map(|x| x.as_i128())
     }
     fn rises(values: &&Vector, rows: Range<usize>) -> Option<(i128, i128, i128)> {
         fn narrow<T: Copy + Into<i128>>(values: &[T]) -> Option<(i128, i128, i128)> {
@@ -229,12 +229,13 @@ impl<N: Number> RowAggregate for Rises<N> {
     }
 
     fn serialise(&self, state: &State<N>, out: &mut Vec<u8>) {
-        [state.sum, state.first, state.last].into_iter().for_each(|x| x.put(out));
+        [state.sum, state.first, state.last].into_iter().for_each(|x| x.put(&self.ty, out));
         out.push(u8::from(state.seen));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State<N>> {
-        let (sum, first, last) = (N::take(bytes)?, N::take(bytes)?, N::take(bytes)?);
+        let mut number = || N::take(&self.ty, bytes);
+        let (sum, first, last) = (number()?, number()?, number()?);
         Ok(State { sum, first, last, seen: take_u8(bytes)? != 0 })
     }
 

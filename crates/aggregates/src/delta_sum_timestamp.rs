@@ -2,9 +2,9 @@
 
 use crate::check::{illegal_type, no_parameters, two_arguments};
 use crate::delta_sum::Number;
-use crate::floats::Floats;
+use crate::floats::{Floats, put_float, take_float};
 use chalet_base::Result;
-use chalet_columns::wire::{take_array, take_u8};
+use chalet_columns::wire::take_u8;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{
@@ -24,7 +24,6 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     row_order: RowOrder::Merged,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -51,18 +50,18 @@ impl AggregateFunction for DeltaSumTimestamp {
             Int32 | Int64 | UInt32 | UInt64 | Float32 | Float64 | Date | DateTime(_) => {}
             _ => return Err(illegal_type(RECORD.name, timestamp)),
         }
-        let float_time = timestamp.is_float();
+        let time = timestamp.clone();
         Ok(if ty.is_float() {
-            EachState::of(Rises::<f64> { ty, float_time, number: PhantomData })
+            EachState::of(Rises::<f64> { ty, time, number: PhantomData })
         } else {
-            EachState::of(Rises::<i128> { ty, float_time, number: PhantomData })
+            EachState::of(Rises::<i128> { ty, time, number: PhantomData })
         })
     }
 }
 
 struct Rises<N> {
     ty: DataType,
-    float_time: bool,
+    time: DataType,
     number: PhantomData<N>,
 }
 
@@ -82,10 +81,7 @@ impl Times<'_> {
     fn get(&self, row: usize) -> i128 {
         match self {
             Times::Integers(vector) => i128::get(vector, row),
-            Times::Floats(floats) => {
-                let bits = floats.get(row).to_bits() as i64;
-                i128::from(if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits })
-            }
+            Times::Floats(floats) => in_order(floats.get(row).to_bits() as i64).into(),
         }
     }
 }
@@ -107,6 +103,27 @@ impl<N> State<N> {
     }
 }
 
+impl<N> Rises<N> {
+    fn put_time(&self, time: i128, out: &mut Vec<u8>) {
+        match self.time.is_float() {
+            true => put_float(f64::from_bits(in_order(time as i64) as u64), self.time.physical(), out),
+            false => time.put(&self.time, out),
+        }
+    }
+
+    fn take_time(&self, bytes: &mut &[u8]) -> Result<i128> {
+        match self.time.is_float() {
+            true => Ok(in_order(take_float(self.time.physical(), bytes)?.to_bits() as i64).into()),
+            false => i128::take(&self.time, bytes),
+        }
+    }
+}
+
+/// The bits of a float as an integer that sorts as it does. Its own inverse.
+fn in_order(bits: i64) -> i64 {
+    if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+}
+
 impl<N: Number> RowAggregate for Rises<N> {
     type State = State<N>;
     type Input<'a> = Input<'a, N>;
@@ -120,7 +137,7 @@ impl<N: Number> RowAggregate for Rises<N> {
     }
 
     fn input<'a>(&self, args: &'a [Vector]) -> Result<Input<'a, N>> {
-        let times = if self.float_time {
+        let times = if self.time.is_float() {
             Times::Floats(Floats::of(&args[1], 1.0)?)
         } else {
             Times::Integers(&args[1])
@@ -158,16 +175,19 @@ impl<N: Number> RowAggregate for Rises<N> {
     }
 
     fn serialise(&self, state: &State<N>, out: &mut Vec<u8>) {
-        [state.sum, state.first, state.last].into_iter().for_each(|x| x.put(out));
-        out.extend(state.begin.to_le_bytes());
-        out.extend(state.end.to_le_bytes());
+        state.sum.put(&self.ty, out);
+        for (x, time) in [(state.first, state.begin), (state.last, state.end)] {
+            x.put(&self.ty, out);
+            self.put_time(time, out);
+        }
         out.push(u8::from(state.seen));
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State<N>> {
-        let (sum, first, last) = (N::take(bytes)?, N::take(bytes)?, N::take(bytes)?);
-        let mut time = || Ok::<_, chalet_base::Error>(i128::from_le_bytes(take_array(bytes)?));
-        let (begin, end) = (time()?, time()?);
+        let sum = N::take(&self.ty, bytes)?;
+        let mut end_of_rows =
+            || Ok::<_, chalet_base::Error>((N::take(&self.ty, bytes)?, self.take_time(bytes)?));
+        let ((first, begin), (last, end)) = (end_of_rows()?, end_of_rows()?);
         Ok(State { sum, first, last, begin, end, seen: take_u8(bytes)? != 0 })
     }
 

@@ -2,7 +2,7 @@
 
 use chalet_base::{Result, bail};
 use chalet_columns::builder::Values;
-use chalet_columns::wire::take_array;
+use chalet_columns::wire::{take, take_array};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_types::{AsI256, AsU256, DataType, I256, Physical, U256, bf16};
 use std::ops::Range;
@@ -194,6 +194,20 @@ pub fn put_float(x: f64, to: Physical, out: &mut Vec<u8>) {
     }
     put!(U8 => u8, U16 => u16, U32 => u32, U64 => u64, U128 => u128, I8 => i8, I16 => i16, I32 => i32, I64 => i64,
         I128 => i128, F32 => f32);
+}
+
+/// Bytes of an integer in states.
+pub fn integer_width(ty: &DataType) -> usize {
+    ty.physical().width().unwrap_or(32)
+}
+
+/// Takes an integer of this type.
+pub fn take_integer(ty: &DataType, bytes: &mut &[u8]) -> Result<I256> {
+    let taken = take(bytes, integer_width(ty))?;
+    let is_negative = !ty.is_unsigned() && taken.last().is_some_and(|byte| *byte >= 0x80);
+    let mut wide = [if is_negative { 0xff } else { 0 }; 32];
+    wide[..taken.len()].copy_from_slice(taken);
+    Ok(I256::from_le_bytes(wide))
 }
 
 /// Takes what [`put_float`] wrote.

@@ -32,6 +32,7 @@ pub mod floats;
 pub mod floyd_rivest;
 pub mod hashes;
 pub mod intervals;
+mod kernel_rows;
 mod key_counts;
 mod map_tiles;
 pub mod mapped_arrays;

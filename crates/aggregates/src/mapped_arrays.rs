@@ -1,12 +1,12 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
-use crate::floats::{Floats, put_float, take_float};
+use crate::floats::{Floats, integer_width, put_float, take_float, take_integer};
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::rows::{RowCodec, take_row};
-use chalet_columns::wire::{put_len, take, take_count};
+use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -243,11 +243,6 @@ impl Aggregate for Bound {
             seen: Vec::new(),
         })
     }
-}
-
-/// Bytes of a sum in states.
-fn integer_width(ty: &DataType) -> usize {
-    ty.physical().width().unwrap_or(32)
 }
 
 /// One number or value per key of a group.
@@ -522,13 +517,7 @@ impl States for Maps {
             for (column, ty) in self.columns.iter().zip(&self.shape.results) {
                 others.push(match column {
                     Column::Floats(_) => Column::Floats(vec![take_float(ty.physical(), bytes)?]),
-                    Column::Integers(_) => {
-                        let taken = take(bytes, integer_width(ty))?;
-                        let is_negative = !ty.is_unsigned() && taken.last().is_some_and(|byte| *byte >= 0x80);
-                        let mut wide = [if is_negative { 0xff } else { 0 }; 32];
-                        wide[..taken.len()].copy_from_slice(taken);
-                        Column::Integers(vec![I256::from_le_bytes(wide)])
-                    }
+                    Column::Integers(_) => Column::Integers(vec![take_integer(ty, bytes)?]),
                     Column::Slots(slots) => Column::Slots(slots.deserialise(bytes)?),
                 });
             }

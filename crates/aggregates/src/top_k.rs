@@ -4,11 +4,12 @@
 
 use crate::floats::Unsigned;
 use crate::floyd_rivest::partial_sort;
+use crate::kernel_rows;
 use chalet_base::hash::hash_bytes;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_u64};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_len};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
@@ -27,7 +28,6 @@ const TOP_K: AggregateRecord = AggregateRecord {
     examples: &[Example { sql: "SELECT topK(2)(number % 7 % 3) FROM numbers(20)", result: "[0,1]" }],
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -37,7 +37,6 @@ const TOP_K_WEIGHTED: AggregateRecord = AggregateRecord {
     summary: "The approximately `n` values of the largest weight.",
     syntax: "topKWeighted([n[, load_factor[, 'counts']]])(x, weight)",
     examples: &[Example { sql: "SELECT topKWeighted(2)(number, number) FROM numbers(5)", result: "[4,3]" }],
-    own_states: true,
     ..TOP_K
 };
 
@@ -51,7 +50,6 @@ const APPROX_TOP_K: AggregateRecord = AggregateRecord {
         sql: "SELECT approx_top_k(2)(number % 7 % 3) FROM numbers(20)",
         result: "[(0,8,0),(1,6,0)]",
     }],
-    own_states: true,
     ..TOP_K
 };
 
@@ -65,7 +63,6 @@ const APPROX_TOP_SUM: AggregateRecord = AggregateRecord {
         sql: "SELECT approx_top_sum(2)(number, number) FROM numbers(5)",
         result: "[(4,4,0),(3,3,0)]",
     }],
-    own_states: true,
     ..TOP_K
 };
 
@@ -215,6 +212,19 @@ fn most_counters(reserved: usize) -> usize {
     LEAST_COUNTERS.max(reserved.saturating_mul(2).next_power_of_two())
 }
 
+/// Places for what values without a counter have gathered.
+fn n_others(reserved: usize) -> usize {
+    (reserved * 6).next_power_of_two()
+}
+
+fn put_number(number: u64, out: &mut Vec<u8>) {
+    put_len(number as usize, out);
+}
+
+fn take_number(bytes: &mut &[u8]) -> Result<u64> {
+    take_len(bytes).map(|number| number as u64)
+}
+
 /// Counters by number, their numbers by key, and what values without a counter have gathered.
 #[derive(Default)]
 struct State {
@@ -296,7 +306,7 @@ impl State {
             self.shrink(reserved);
         }
         if self.others.is_empty() {
-            self.others = vec![0; (reserved * 6).next_power_of_two()];
+            self.others = vec![0; n_others(reserved)];
         }
         let mask = self.others.len() - 1;
         let last = self.order[self.order.len() - 1];
@@ -316,6 +326,52 @@ impl State {
         let counters = &self.counters;
         self.table.insert_unique(hash, last, |&id| counters[id as usize].hash);
         self.rise(last);
+    }
+}
+
+impl Top {
+    /// A value as the kernel's states have it: numbers and strings as they are, others behind a length.
+    fn put_key(&self, key: &[u8], out: &mut Vec<u8>) {
+        if kernel_rows::is_number(&self.ty) || self.ty == DataType::String {
+            return out.extend_from_slice(key);
+        }
+        let (mut key, mut row) = (key, Vec::new());
+        // The key was made by the codec of the type.
+        let _ = match self.plain_element() {
+            Some((element, _)) => take_len(&mut key)
+                .and_then(|n| (0..n).try_for_each(|_| kernel_rows::put(&element, &mut key, &mut row))),
+            None => kernel_rows::put(&self.ty, &mut key, &mut row),
+        };
+        put_bytes(&row, out);
+    }
+
+    /// The type and the bytes of an element of a list whose elements lie one behind the other: such a list is those bytes alone.
+    fn plain_element(&self) -> Option<(DataType, usize)> {
+        let element = match &self.ty {
+            DataType::Array(element) => DataType::clone(element),
+            _ => return None,
+        };
+        let width = RowCodec::new(&element).width().filter(|&width| width > 0)?;
+        Some((element, width))
+    }
+
+    fn take_key(&self, bytes: &mut &[u8], key: &mut Vec<u8>) -> Result<()> {
+        if kernel_rows::is_number(&self.ty) || self.ty == DataType::String {
+            let rest = *bytes;
+            self.codec.skip(bytes)?;
+            key.extend_from_slice(&rest[..rest.len() - bytes.len()]);
+            return Ok(());
+        }
+        let mut row = take_bytes(bytes)?;
+        match self.plain_element() {
+            Some((element, width)) => {
+                put_len(row.len() / width, key);
+                (0..row.len() / width).try_for_each(|_| kernel_rows::take_row(&element, &mut row, key))?;
+            }
+            None => kernel_rows::take_row(&self.ty, &mut row, key)?,
+        }
+        ensure!(row.is_empty(), CANNOT_READ_ALL_DATA, "Aggregate state has bytes behind a value");
+        Ok(())
     }
 }
 
@@ -387,29 +443,40 @@ impl RowAggregate for Top {
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
         put_len(state.counters.len(), out);
         for counter in state.in_order() {
-            put_bytes(counter.key.bytes(), out);
-            out.extend(counter.count.to_le_bytes());
-            out.extend(counter.error.to_le_bytes());
+            self.put_key(counter.key.bytes(), out);
+            put_number(counter.count, out);
+            put_number(counter.error, out);
         }
+        // What values without a counter have gathered goes by hashes, which are not the kernel's here. States that are merged do
+        // without it.
+        let n_others = if state.counters.is_empty() { 0 } else { n_others(self.reserved) };
+        put_len(n_others, out);
+        out.resize(out.len() + n_others, 0);
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<State> {
         let mut state = State::default();
-        for _ in 0..take_count(bytes, 17)? {
-            let key = take_bytes(bytes)?;
-            let (count, error) = (take_u64(bytes)?, take_u64(bytes)?);
-            let hash = hash_bytes(key);
+        let mut key = Vec::new();
+        for _ in 0..take_count(bytes, 3)? {
+            key.clear();
+            self.take_key(bytes, &mut key)?;
+            let (count, error) = (take_number(bytes)?, take_number(bytes)?);
+            let hash = hash_bytes(&key);
             ensure!(
-                state.find(hash, key).is_none(),
+                state.find(hash, &key).is_none(),
                 CANNOT_READ_ALL_DATA,
                 "Aggregate state has a value twice"
             );
-            state.append(Counter { key: Key::new(key), hash, count, error, place: 0 });
+            state.append(Counter { key: Key::new(&key), hash, count, error, place: 0 });
+        }
+        let mut has_others = false;
+        for _ in 0..take_count(bytes, 1)? {
+            has_others |= take_number(bytes)? > 0;
         }
         // Only where values went without a counter there are errors.
-        state.is_full = state.counters.iter().any(|counter| counter.error > 0);
+        state.is_full = has_others || state.counters.iter().any(|counter| counter.error > 0);
         if state.is_full {
-            state.order = (0..state.counters.len() as u32).collect();
+            state.shrink(self.reserved);
         }
         Ok(state)
     }

@@ -87,7 +87,7 @@ fn parts_that_no_other_server_reads_are_refused() {
     let db = Database::open(":memory:").expect("a database").session();
     let part = Part { stage: Stage::MergeableState, shard: (1, 2) };
     for (sql, told) in [
-        ("SELECT topK(2)(`t`.`s`) AS `x` FROM `d`.`t` AS `t`", "topK"),
+        ("SELECT groupConcat(`t`.`s`) AS `x` FROM `d`.`t` AS `t`", "groupConcat"),
         (
             "SELECT `t`.`a` AS `a`, count() AS `c` FROM `d`.`t` AS `t` GROUP BY GROUPING SETS ((`t`.`a`), (`t`.`b`))",
             "GROUPING SETS",

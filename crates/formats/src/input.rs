@@ -84,6 +84,11 @@ impl From<Buffer> for Input {
 impl Stream {
     /// Reads until at least `wanted` bytes are held or the stream ends.
     pub fn fill(&mut self, wanted: usize) -> Result<()> {
+        // What is announced may be a lie.
+        const TRUSTED: usize = 64 << 20;
+        if wanted < usize::MAX && !self.ended {
+            self.head.reserve(wanted.saturating_sub(self.head.len()).min(TRUSTED));
+        }
         while !self.ended && self.head.len() < wanted {
             let step = (wanted - self.head.len()).clamp(64 << 10, 1 << 20) as u64;
             let got = (&mut self.rest).take(step).read_to_end(&mut self.head).map_err(cannot_read)?;
@@ -95,6 +100,11 @@ impl Stream {
     /// What is held now, and whether the stream ends with it.
     pub fn held(&self) -> (&[u8], bool) {
         (&self.head, self.ended)
+    }
+
+    /// Gives bytes back that were taken: they are held before the others.
+    pub fn put_back(&mut self, bytes: &[u8]) {
+        self.head.splice(..0, bytes.iter().copied());
     }
 
     /// Takes the first `n` held bytes away.

@@ -4,15 +4,18 @@
 //! Left out is what depends on the time zone (a server has its own), what raises errors for some values (a server may compute it of rows
 //! that another condition leaves out), and what has changed between versions, such as negative offsets of `substring`.
 
-/// The arguments over which a function means the same everywhere. Numbers are of 64 bits at most; all may be Nullable.
+/// The arguments over which a function means the same everywhere. Numbers are of 64 bits at most, decimals of 18 digits; all may be
+/// Nullable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Portable {
     /// Two numbers, or two values of one type.
     Comparable,
     /// Truth values that are never NULL: three-valued logic is younger than the oldest servers.
     Conditions,
-    /// Integers and floats.
+    /// Integers and floats, or integers and decimals: of these too large a result is an error.
     Numbers,
+    /// Integers and floats alone.
+    Quotient,
     /// Integers, of which the last is a constant above 0.
     IntegersByConstant,
     /// Of type Date.
@@ -36,7 +39,8 @@ pub fn portable(name: &str) -> Option<Portable> {
             Portable::Comparable
         }
         "and" | "or" | "not" => Portable::Conditions,
-        "plus" | "minus" | "multiply" | "divide" => Portable::Numbers,
+        "plus" | "minus" | "multiply" => Portable::Numbers,
+        "divide" => Portable::Quotient,
         "modulo" | "intDiv" => Portable::IntegersByConstant,
         "toYear" | "toMonth" | "toDayOfMonth" | "toDayOfWeek" | "toMonday" | "toStartOfMonth"
         | "toStartOfQuarter" | "toStartOfYear" => Portable::Dates,

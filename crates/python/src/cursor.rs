@@ -5,18 +5,20 @@ use crate::connection::{Connection, Given};
 use crate::engine::Wanted;
 use crate::error::InterfaceError;
 use crate::error::caught;
-use crate::fast;
 use crate::objects::{self, Session};
+use crate::tuples;
 use chalet_engine::Rows;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use std::collections::{VecDeque, vec_deque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Rows made at once; a block may hold many more than are fetched.
 const BATCH: usize = 8_192;
+/// Objects made at once where more are wanted: what is found out about a column then serves more of its rows.
+const OBJECTS: usize = 1 << 18;
 
 #[pyclass(frozen, module = "chalet")]
 pub struct Cursor {
@@ -47,8 +49,9 @@ impl Fetched {
         Fetched { of, block: 0, row: 0, made: VecDeque::new() }
     }
 
-    /// Makes the next rows; false at the end.
-    fn advance(&mut self, py: Python<'_>) -> PyResult<bool> {
+    /// Makes the next rows, more than a batch only where so many are wanted; false at the end.
+    fn advance(&mut self, py: Python<'_>, wanted: usize) -> PyResult<bool> {
+        let batch = wanted.min(OBJECTS / self.of.types.len().max(1)).max(BATCH);
         while let Some(block) = self.of.blocks.get(self.block) {
             let left = block.n_rows() - self.row;
             if left == 0 {
@@ -56,7 +59,7 @@ impl Fetched {
                 self.row = 0;
                 continue;
             }
-            let part = block.slice(self.row, left.min(BATCH));
+            let part = block.slice(self.row, left.min(batch));
             let _suspended = collector::Suspended::new(py);
             let session = Session { zone: self.of.zone.clone() };
             let columns: PyResult<Vec<_>> = part
@@ -65,28 +68,55 @@ impl Fetched {
                 .zip(&self.of.types)
                 .map(|(c, ty)| objects::column(py, c, ty, &session))
                 .collect();
-            self.made.extend(fast::tuples(py, columns?, part.n_rows())?.into_iter().map(Bound::unbind));
+            let rows = tuples::of_columns(py, columns?, part.n_rows())?;
+            self.made.extend(rows.into_iter().map(Bound::unbind));
             self.row += part.n_rows();
             return Ok(true);
         }
         Ok(false)
     }
 
-    /// The next rows, at most `n`, as what `collect` makes of them. Where it fails, they are the next ones still.
-    pub fn take<T>(
+    /// The next rows, at most `n`, as what `collect` makes of them. Those that it has not taken when it fails are the next ones
+    /// still.
+    pub fn take<'py, T>(
         &mut self,
-        py: Python<'_>,
+        py: Python<'py>,
         n: usize,
-        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+        collect: impl FnOnce(Front<'_, 'py>) -> PyResult<T>,
     ) -> PyResult<T> {
         caught(py, || {
-            while self.made.len() < n && self.advance(py)? {}
-            let n = n.min(self.made.len());
-            let collected = collect(self.made.range(..n))?;
-            self.made.drain(..n);
-            Ok(collected)
+            while self.made.len() < n && self.advance(py, n - self.made.len())? {}
+            let left = n.min(self.made.len());
+            collect(Front { py, made: &mut self.made, left })
         })
     }
+}
+
+/// Rows at the front, which are given away one by one.
+pub struct Front<'a, 'py> {
+    py: Python<'py>,
+    made: &'a mut VecDeque<Py<PyTuple>>,
+    left: usize,
+}
+
+impl<'py> Iterator for Front<'_, 'py> {
+    type Item = Bound<'py, PyTuple>;
+
+    fn next(&mut self) -> Option<Bound<'py, PyTuple>> {
+        self.left = self.left.checked_sub(1)?;
+        self.made.pop_front().map(|row| row.into_bound(self.py))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Front<'_, '_> {}
+
+/// Rows as one tuple.
+fn together<'py>(rows: Front<'_, 'py>) -> PyResult<Bound<'py, PyTuple>> {
+    tuples::filled(rows.py, rows.len(), rows.map(|row| Some(row.into_any())))
 }
 
 impl Cursor {
@@ -121,14 +151,16 @@ impl Cursor {
         Ok(connection)
     }
 
-    fn take<T>(
+    fn take<'py, T>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         n: usize,
-        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+        collect: impl FnOnce(Front<'_, 'py>) -> PyResult<T>,
     ) -> PyResult<T> {
         // Out of the lock, since a finaliser or another thread may ask this cursor meanwhile.
-        let Some(mut rows) = self.state().rows.take() else { return collect(vec_deque::Iter::default()) };
+        let Some(mut rows) = self.state().rows.take() else {
+            return collect(Front { py, made: &mut VecDeque::new(), left: 0 });
+        };
         let taken = rows.take(py, n, collect);
         self.state().rows.get_or_insert(rows);
         taken
@@ -197,20 +229,18 @@ impl Cursor {
 
     /// The next row, None at the end.
     pub fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.take(py, 1, |mut rows| Ok(rows.next().map(|row| row.bind(py).clone())))
+        self.take(py, 1, |mut rows| Ok(rows.next()))
     }
 
     /// The next rows, at most `size`; none where it is negative.
     #[pyo3(signature = (size = 1))]
     pub fn fetchmany<'py>(&self, py: Python<'py>, size: isize) -> PyResult<Bound<'py, PyTuple>> {
-        self.take(py, usize::try_from(size).unwrap_or(0), |rows| {
-            PyTuple::new(py, rows.map(|row| row.bind(py)))
-        })
+        self.take(py, usize::try_from(size).unwrap_or(0), together)
     }
 
     /// All rows that are left.
     pub fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        self.take(py, usize::MAX, |rows| PyTuple::new(py, rows.map(|row| row.bind(py))))
+        self.take(py, usize::MAX, together)
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

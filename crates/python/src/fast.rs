@@ -7,7 +7,7 @@ use pyo3::exceptions::PyUnicodeDecodeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDate, PyDateTime, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyDate, PyDateTime, PyString, PyType};
 use std::ffi::{c_char, c_int};
 
 type Object<'py> = Bound<'py, PyAny>;
@@ -320,51 +320,4 @@ pub fn text<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Object<'py>> {
     }
     // SAFETY: a new reference, not null.
     Ok(unsafe { Bound::from_owned_ptr(py, made) })
-}
-
-/// May one of the objects refer to others? The collector need not look at who holds none such.
-fn is_collected(column: &[Object<'_>]) -> bool {
-    let mut plain = std::ptr::null_mut();
-    column.iter().any(|object| {
-        // SAFETY: an object that is held, looked at with the GIL; its class lives as long.
-        unsafe {
-            let class = ffi::Py_TYPE(object.as_ptr());
-            if class == plain {
-                return false;
-            }
-            plain = class;
-            ffi::PyType_GetFlags(class) & ffi::Py_TPFLAGS_HAVE_GC != 0
-        }
-    })
-}
-
-/// Columns of objects as tuples, which take them over. Where they hold nothing that could be part of a cycle, the collector is told
-/// at once, as it would find out itself when it has gone over all of them: 60 ms of 400 for 500,000 rows of six (2026-11-22).
-pub fn tuples<'py>(
-    py: Python<'py>,
-    columns: Vec<Vec<Object<'py>>>,
-    n_rows: usize,
-) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    let width = columns.len() as ffi::Py_ssize_t;
-    let is_plain = width > 0 && !columns.iter().any(|column| is_collected(column));
-    let mut columns: Vec<_> = columns.into_iter().map(Vec::into_iter).collect();
-    let mut rows = Vec::with_capacity(n_rows);
-    for _ in 0..n_rows {
-        // SAFETY: the GIL is held; a new reference or an exception. No other code sees the tuple before it is filled, and
-        // each place is set once with a reference that is given away.
-        unsafe {
-            let row = Bound::from_owned_ptr_or_err(py, ffi::PyTuple_New(width))?;
-            for (at, column) in columns.iter_mut().enumerate() {
-                let object = column.next().map_or_else(|| py.None().into_ptr(), Bound::into_ptr);
-                if ffi::PyTuple_SetItem(row.as_ptr(), at as ffi::Py_ssize_t, object) != 0 {
-                    return Err(PyErr::fetch(py));
-                }
-            }
-            if is_plain {
-                ffi::PyObject_GC_UnTrack(row.as_ptr().cast());
-            }
-            rows.push(row.cast_into_unchecked());
-        }
-    }
-    Ok(rows)
 }

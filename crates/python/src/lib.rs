@@ -69,6 +69,7 @@ mod shell;
 mod sources;
 mod stream;
 mod string_column;
+mod tuples;
 mod watch;
 
 use pyo3::prelude::*;

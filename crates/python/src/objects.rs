@@ -1,7 +1,7 @@
 //! Columns as Python objects: one loop a column, so that the type is looked at once and not for each value.
 
 use crate::decimals::Decimals;
-use crate::{classes, fast, repeated, several};
+use crate::{classes, fast, repeated, several, tuples};
 use chalet_columns::{Column, Data, Fixed, Vector, qbit};
 use chalet_types::calendar::{Civil, Clock, LocalTime};
 use chalet_types::{DataType, EnumValues, IntervalUnit, TimeZone};
@@ -37,6 +37,10 @@ pub fn column<'py>(
             let one = objects(py, value, ty, session)?;
             let one = one.first().ok_or_else(|| PyValueError::new_err("a constant without a value"))?;
             vec![one.clone(); *len]
+        }
+        // More values than rows: those that occur alone.
+        Column::Dict { codes, values } if values.len() > codes.len() => {
+            objects(py, &column.flat(), ty, session)?
         }
         Column::Dict { codes, values } => {
             let values = objects(py, values, ty, session)?;
@@ -147,7 +151,8 @@ fn plain<'py>(
         (T::Tuple(fields), Data::Struct(parts)) => {
             let columns: PyResult<Vec<_>> =
                 parts.fields.iter().zip(fields.iter()).map(|(v, f)| objects(py, v, &f.ty, session)).collect();
-            fast::tuples(py, columns?, parts.len).map(|rows| rows.into_iter().map(Bound::into_any).collect())
+            tuples::of_columns(py, columns?, parts.len)
+                .map(|rows| rows.into_iter().map(Bound::into_any).collect())
         }
         (T::Variant(_) | T::Dynamic(_), _) => several::objects(py, vector, ty, session),
         (T::Json(_), _) => several::dictionaries(py, vector, session),
@@ -174,7 +179,11 @@ fn plain<'py>(
 }
 
 fn each<'py, T>(values: &[T], make: impl Fn(&T) -> PyResult<Object<'py>>) -> PyResult<Vec<Object<'py>>> {
-    values.iter().map(make).collect()
+    let mut out = Vec::with_capacity(values.len());
+    for value in values {
+        out.push(make(value)?);
+    }
+    Ok(out)
 }
 
 /// The same where values may come again.

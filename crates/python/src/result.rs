@@ -2,7 +2,7 @@
 
 use crate::arrow::{self, Style};
 use crate::background;
-use crate::cursor::Fetched;
+use crate::cursor::{Fetched, Front};
 use crate::error::{caught, to_python};
 use crate::frame;
 use crate::memory_view::MemoryView;
@@ -13,7 +13,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
-use std::collections::vec_deque;
 use std::sync::{Mutex, PoisonError};
 
 #[pyclass(frozen, module = "chalet", name = "Result")]
@@ -40,11 +39,11 @@ impl QueryResult {
     }
 
     /// The next rows. The lock is not held while they are made.
-    fn fetch<T>(
+    fn fetch<'py, T>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         n: usize,
-        collect: impl FnOnce(vec_deque::Iter<'_, Py<PyTuple>>) -> PyResult<T>,
+        collect: impl FnOnce(Front<'_, 'py>) -> PyResult<T>,
     ) -> PyResult<T> {
         let fetched = self.fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut fetched = match fetched {
@@ -226,18 +225,18 @@ impl QueryResult {
 
     /// The rows that are left, as tuples.
     fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        self.fetch(py, usize::MAX, |rows| PyList::new(py, rows.map(|row| row.bind(py))))
+        self.fetch(py, usize::MAX, |rows| PyList::new(py, rows))
     }
 
     /// The next rows, at most `size`.
     #[pyo3(signature = (size = 1))]
     fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
-        self.fetch(py, size, |rows| PyList::new(py, rows.map(|row| row.bind(py))))
+        self.fetch(py, size, |rows| PyList::new(py, rows))
     }
 
     /// The next row, None at the end.
     fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.fetch(py, 1, |mut rows| Ok(rows.next().map(|row| row.bind(py).clone())))
+        self.fetch(py, 1, |mut rows| Ok(rows.next()))
     }
 
     /// All rows as dicts by name, whatever was fetched.
@@ -248,7 +247,7 @@ impl QueryResult {
             let list = PyList::empty(py);
             for row in rows {
                 let dict = PyDict::new(py);
-                for (name, value) in names.iter().zip(row.bind(py)) {
+                for (name, value) in names.iter().zip(&row) {
                     dict.set_item(name, value)?;
                 }
                 list.append(dict)?;
@@ -270,8 +269,7 @@ impl QueryResult {
         let py = slf.py();
         let Some(rows) = slf.get().answer.rows.as_ref() else { return Ok(None) };
         let types: Vec<String> = rows.types.iter().map(|ty| ty.to_string()).collect();
-        let head = Fetched::new(rows.clone())
-            .take(py, SHOWN, |rows| PyList::new(py, rows.map(|row| row.bind(py))))?;
+        let head = Fetched::new(rows.clone()).take(py, SHOWN, |rows| PyList::new(py, rows))?;
         caught(py, || {
             let made = py.import("chalet._show")?;
             made.call_method1("values_as_html", (&rows.names, types, head, rows.n_rows())).map(Some)

@@ -1,9 +1,10 @@
 //! `windowFunnel`: how far a chain of events got within a window of time.
 
 use crate::collect::{Collector, collecting};
-use crate::events::{check_conditions, check_time, conditions};
+use crate::events::{check_conditions, check_time, conditions, put_time, take_event, take_n_events};
 use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure, err};
+use chalet_columns::wire::take_u8;
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -19,7 +20,6 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "2",
     }],
     nulls: AggregateNulls::SkipPlainResult,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -47,8 +47,14 @@ impl AggregateFunction for WindowFunnel {
         let window = parameters[0].as_u64().ok_or_else(|| {
             err!(BAD_ARGUMENTS, "The window of aggregate function {name} should be a number")
         })?;
-        let mut funnel =
-            Funnel { window, n: args.len() - 1, deduplicate: false, ordered: false, increase: false };
+        let mut funnel = Funnel {
+            window,
+            n: args.len() - 1,
+            deduplicate: false,
+            ordered: false,
+            increase: false,
+            time: args[0].ty.clone(),
+        };
         for mode in &parameters[1..] {
             match mode.as_str() {
                 Some("strict_deduplication") => funnel.deduplicate = true,
@@ -77,9 +83,25 @@ struct Funnel {
     ordered: bool,
     /// Times must rise.
     increase: bool,
+    time: DataType,
 }
 
 impl Funnel {
+    /// Rows as times and numbers of the conditions that they meet, the last first; 0 is a row that meets none, where that matters.
+    fn events(&self, args: &[Vector], rows: &[u32]) -> Result<Vec<(u64, usize)>> {
+        let times = Unsigned::of(&args[0]);
+        let mut events = Vec::new();
+        for &row in rows {
+            let met = conditions(&args[1..], row as usize)?;
+            let time = times.get(row as usize);
+            events.extend((0..self.n).rev().filter(|i| met >> i & 1 == 1).map(|i| (time, i + 1)));
+            if met == 0 && self.ordered {
+                events.push((time, 0));
+            }
+        }
+        Ok(events)
+    }
+
     fn level(&self, events: &[(u64, usize)]) -> usize {
         // When the chain began that got to a condition, and when it got there.
         let mut reached: Vec<Option<(u64, u64)>> = vec![None; self.n];
@@ -118,17 +140,29 @@ impl Collector for Funnel {
         DataType::UInt8
     }
 
-    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
-        let times = Unsigned::of(&args[0]);
-        let mut events = Vec::new();
-        for &row in rows {
-            let met = conditions(&args[1..], row as usize)?;
-            let time = times.get(row as usize);
-            events.extend((0..self.n).filter(|i| met >> i & 1 == 1).map(|i| (time, i + 1)));
-            if met == 0 && self.ordered {
-                events.push((time, 0));
-            }
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let events = self.events(args, rows)?;
+        out.push(u8::from(events.is_sorted()));
+        out.extend((events.len() as u64).to_le_bytes());
+        for (time, event) in events {
+            put_time(time, &self.time, out);
+            out.push(event as u8);
         }
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        take_u8(bytes)?;
+        let n = take_n_events(bytes, 2)?;
+        for _ in 0..n {
+            let met = |bytes: &mut &[u8]| Ok(1u64.checked_shl(u32::from(take_u8(bytes)?)).unwrap_or(0) >> 1);
+            take_event(&self.time, bytes, args, met)?;
+        }
+        Ok(Some(n))
+    }
+
+    fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
+        let mut events = self.events(args, rows)?;
         events.sort();
         out.natives::<u8>()?.push(self.level(&events) as u8);
         Ok(())

@@ -2,10 +2,11 @@
 
 use crate::collect::{Collector, collecting};
 use crate::events::pattern::{Step, find, longest_chain, parse};
-use crate::events::{check_conditions, check_time, conditions};
+use crate::events::{check_conditions, check_time, conditions, put_time, take_event, take_n_events};
 use crate::floats::Unsigned;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::builder::Values;
+use chalet_columns::wire::{take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -22,7 +23,6 @@ const MATCH: AggregateRecord = AggregateRecord {
         result: "1",
     }],
     nulls: AggregateNulls::SkipPlainResult,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -34,7 +34,6 @@ const COUNT: AggregateRecord = AggregateRecord {
         sql: "SELECT sequenceCount('(?1)(?2)')(number, number % 3 = 0, number % 3 = 1) FROM numbers(9)",
         result: "3",
     }],
-    own_states: true,
     ..MATCH
 };
 
@@ -47,7 +46,6 @@ const EVENTS: AggregateRecord = AggregateRecord {
         sql: "SELECT sequenceMatchEvents('(?1).*(?2)')(number, number = 3, number = 7) FROM numbers(9)",
         result: "[3,7]",
     }],
-    own_states: true,
     ..MATCH
 };
 
@@ -112,6 +110,34 @@ impl Collector for Search {
             Answer::Count => DataType::UInt64,
             Answer::Events => self.time.clone().array(),
         }
+    }
+
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let times = Unsigned::of(&args[0]);
+        let mut events = Vec::new();
+        for &row in rows {
+            let met = conditions(&args[1..], row as usize)?;
+            if met != 0 {
+                events.push((times.get(row as usize), met));
+            }
+        }
+        // Whether they are in order: nobody looked.
+        out.push(u8::from(events.is_empty()));
+        out.extend((events.len() as u64).to_le_bytes());
+        for (time, met) in events {
+            put_time(time, &self.time, out);
+            out.extend(u64::from(met).to_le_bytes());
+        }
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        take_u8(bytes)?;
+        let n = take_n_events(bytes, 9)?;
+        for _ in 0..n {
+            take_event(&self.time, bytes, args, take_u64)?;
+        }
+        Ok(Some(n))
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {

@@ -1,11 +1,11 @@
 //! `quantileDeterministic`: from a sample that a hash of the second argument chooses; exact below 8192 values.
 
-use crate::floats::{Floats, Unsigned};
+use crate::floats::{Floats, Unsigned, put_float, take_float};
 use crate::hashes::int_hash64;
 use crate::quantile::levels::{Domain, Levels, check_arguments, check_value, interpolated_type};
 use crate::quantile::{Sketch, bound, interpolated, keep_sorted, push_float};
 use chalet_base::Result;
-use chalet_columns::wire::{put_len, take_array, take_count, take_f64, take_u8};
+use chalet_columns::wire::{take, take_array, take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::{DataType, Value};
@@ -23,7 +23,6 @@ const ONE: AggregateRecord = AggregateRecord {
         sql: "SELECT quantileDeterministic(0.5)(number, number) FROM numbers(8000)",
         result: "3999.5",
     }],
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -36,7 +35,6 @@ const MANY: AggregateRecord = AggregateRecord {
         sql: "SELECT quantilesDeterministic(0.5, 1)(number, number) FROM numbers(8000)",
         result: "[3999.5,7999]",
     }],
-    own_states: true,
     ..ONE
 };
 
@@ -63,12 +61,14 @@ impl AggregateFunction for Deterministic {
         check_value(name, args, Domain::NoDecimals, true)?;
         let levels = Levels::new(name, self.many, parameters)?;
         check_arguments(name, args, true)?;
-        Ok(bound(Sampler { ty: interpolated_type(&args[0].ty) }, levels))
+        Ok(bound(Sampler { ty: interpolated_type(&args[0].ty), given: args[0].ty.clone() }, levels))
     }
 }
 
 struct Sampler {
     ty: DataType,
+    /// Of the values.
+    given: DataType,
 }
 
 /// Values whose hashes end in `degree` zeros.
@@ -76,6 +76,8 @@ struct Sampler {
 struct Sample {
     values: Vec<(f64, u32)>,
     degree: u8,
+    /// Values that were looked at.
+    n_seen: u64,
     /// The first values in order, made for results.
     sorted: Vec<f64>,
 }
@@ -106,6 +108,14 @@ impl Sample {
     }
 }
 
+impl Sampler {
+    /// Bytes of a value, and of it and its hash side by side, aligned.
+    fn widths(&self) -> (usize, usize) {
+        let value = self.given.physical().width().unwrap_or(8);
+        (value, (value.max(4) + 4).next_multiple_of(value.clamp(4, 16)))
+    }
+}
+
 impl Sketch for Sampler {
     type State = Sample;
     type Input<'a> = (Floats<'a>, Unsigned<'a>);
@@ -121,11 +131,13 @@ impl Sketch for Sampler {
     fn add(&self, state: &mut Sample, (values, determinators): &Self::Input<'_>, row: usize) {
         let x = values.get(row);
         if !x.is_nan() {
+            state.n_seen += 1;
             state.insert(x, int_hash64(determinators.get(row)) as u32);
         }
     }
 
     fn merge(&self, state: &mut Sample, other: Sample) {
+        state.n_seen = state.n_seen.wrapping_add(other.n_seen);
         if other.degree > state.degree {
             state.raise(other.degree);
         }
@@ -133,21 +145,34 @@ impl Sketch for Sampler {
     }
 
     fn serialise(&self, state: &Sample, out: &mut Vec<u8>) {
-        out.push(state.degree);
-        put_len(state.values.len(), out);
+        out.extend((state.values.len() as u64).to_le_bytes());
+        out.extend(state.n_seen.to_le_bytes());
+        let (value, whole) = self.widths();
         for (x, hash) in &state.values {
-            out.extend(x.to_le_bytes());
+            let start = out.len();
+            put_float(*x, self.given.physical(), out);
+            // As they lie in memory: behind a value that is narrower than a hash there is a gap, and behind a hash where it is wider.
+            out.resize(start + value.max(4), 0);
             out.extend(hash.to_le_bytes());
+            out.resize(start + whole, 0);
         }
+        out.push(state.degree);
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Sample> {
+        let (n, n_seen) = (take_u64(bytes)?, take_u64(bytes)?);
+        let (value, whole) = self.widths();
+        let size = usize::try_from(n).ok().and_then(|n| n.checked_mul(whole));
+        let pairs = take(bytes, size.unwrap_or(usize::MAX))?;
+        let mut values = Vec::with_capacity(n as usize);
+        for mut pair in pairs.chunks_exact(whole) {
+            let x = take_float(self.given.physical(), &mut &pair[..])?;
+            pair = &pair[value.max(4)..];
+            values.push((x, u32::from_le_bytes(take_array(&mut pair)?)));
+        }
         let degree = take_u8(bytes)?;
         chalet_base::ensure!(degree <= 32, CANNOT_READ_ALL_DATA, "Aggregate state has degree {degree}");
-        let n = take_count(bytes, 12)?;
-        let value = |bytes: &mut &[u8]| Ok((take_f64(bytes)?, u32::from_le_bytes(take_array(bytes)?)));
-        let values = (0..n).map(|_| value(bytes)).collect::<Result<Vec<_>>>()?;
-        Ok(Sample { values, degree, sorted: Vec::new() })
+        Ok(Sample { values, degree, n_seen, sorted: Vec::new() })
     }
 
     fn settle(&self, state: &mut Sample, _: &[f64]) {

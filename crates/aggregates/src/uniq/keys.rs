@@ -94,9 +94,9 @@ impl NarrowKeys {
         }
     }
 
-    /// The key that [`WideKeys`] make of the same number.
-    pub fn wide(&self, key: u64) -> u128 {
-        bytes_key(&key.to_le_bytes()[..self.width])
+    /// Bytes of a number.
+    pub fn width(&self) -> usize {
+        self.width
     }
 }
 

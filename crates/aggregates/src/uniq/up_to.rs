@@ -3,7 +3,7 @@
 use crate::check::some_arguments;
 use crate::uniq::sketch::{Sketch, counting};
 use chalet_base::{Result, bail, ensure};
-use chalet_columns::wire::{put_len, take_count, take_u64};
+use chalet_columns::wire::{put_len, take_len, take_u64};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
 use chalet_types::Value;
@@ -19,7 +19,6 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     zero_when_only_null: true,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -80,14 +79,23 @@ impl Sketch for Few {
         self.0.len() as u64
     }
 
-    fn serialise(&self, _: &usize, out: &mut Vec<u8>) {
+    fn serialise(&self, limit: &usize, out: &mut Vec<u8>) {
         put_len(self.0.len(), out);
+        // That there are too many says it all.
+        if self.0.len() > *limit {
+            return;
+        }
         self.0.iter().for_each(|word| out.extend(word.to_le_bytes()));
     }
 
     fn deserialise(limit: &usize, bytes: &mut &[u8]) -> Result<Self> {
         let mut few = Few(Vec::new());
-        for _ in 0..take_count(bytes, 8)? {
+        let n = take_len(bytes)?;
+        if n > *limit {
+            few.0 = (0..=*limit as u64).collect();
+            return Ok(few);
+        }
+        for _ in 0..n {
             few.insert(limit, take_u64(bytes)?);
         }
         Ok(few)

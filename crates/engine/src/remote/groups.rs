@@ -53,6 +53,9 @@ fn groups(node: &Aggregate, ctx: &QueryContext) -> Result<Option<Plan>> {
         return Ok(None);
     }
     let Some(by) = GroupBy::of(node) else { return Ok(None) };
+    if let Some(finished) = finished(node, &by, ctx) {
+        return Ok(Some(finished));
+    }
     let Some(mut draft) = Draft::of(&by, ctx) else { return Ok(None) };
     let mut calls = Vec::with_capacity(node.calls.len());
     for (call, args) in node.calls.iter().zip(&by.args) {
@@ -67,6 +70,35 @@ fn groups(node: &Aggregate, ctx: &QueryContext) -> Result<Option<Plan>> {
     let keys = keys.map(|((field, _), key)| (field.clone(), column(key))).collect();
     let input = Box::new(draft.scan(false));
     Ok(Some(Plan::Aggregate(Aggregate { input, keys, calls, ..node.clone() })))
+}
+
+/// The same over one shard, which has the groups as a whole: it gives results, which are smaller than states.
+fn finished(node: &Aggregate, by: &GroupBy<'_>, ctx: &QueryContext) -> Option<Plan> {
+    let mut draft = Draft::of(by, ctx)?;
+    // A shard that is left out would have made a row without keys; totals are made of states.
+    let reach = &draft.sayable.table.reach;
+    if reach.shards.len() != 1 || reach.skips_unavailable || node.totals.is_some() {
+        return None;
+    }
+    let keys: Vec<_> =
+        node.keys.iter().zip(&draft.keys).map(|((field, _), key)| (field.clone(), column(key))).collect();
+    let mut exprs = keys;
+    for (call, args) in node.calls.iter().zip(&by.args) {
+        let function = call.function.as_ref().filter(|function| function.parameters.is_empty())?;
+        let (base, is_conditional) = portable_base(&ctx.registry, &function.name)?;
+        let said = draft.said_call(base, is_conditional, args)?;
+        // Of NULLs and decimals old servers have results of other types.
+        let ty = &call.field.ty;
+        if ty.is_nullable() || !is_portable(ty) || said.types.iter().any(DataType::is_decimal) {
+            return None;
+        }
+        let result = draft.field(said.call, ty, ctx);
+        exprs.push((call.field.clone(), column(&result)));
+    }
+    if draft.columns.is_empty() {
+        return None;
+    }
+    Some(Plan::Project(Project { input: Box::new(draft.scan(false)), exprs }))
 }
 
 /// `Distinct over Scan`, where all columns decide.
@@ -150,6 +182,12 @@ impl<'a> Draft<'a> {
             return Ok(None);
         }
         let Some(said) = self.said_call(base, is_conditional, args) else { return Ok(None) };
+        // In the sets of old servers decimals are hashes: what counts values stays here, what computes with them does not.
+        let has_decimals = said.types.iter().any(DataType::is_decimal);
+        let result = call.field.ty.bare();
+        if has_decimals && !result.is_decimal() && !result.is_float() {
+            return Ok(None);
+        }
         let given: Vec<Argument> = said.types.into_iter().map(Argument::of_type).collect();
         let Some(state) = resolve(&ctx.registry, &format!("{base}State"), &[], &given, &ctx.functions)?
         else {
@@ -197,6 +235,8 @@ impl<'a> Draft<'a> {
             let is_calculated = value.as_column().is_none();
             if is_calculated && (ty.bare().is_integer() || ty.bare().is_float()) {
                 text = format!("to{}({text})", ty.bare());
+            } else if is_calculated && ty.bare().is_decimal() {
+                text = format!("CAST({text} AS {})", ty.bare());
             }
             said.push(text);
             types.push(ty.bare().clone());
@@ -205,15 +245,18 @@ impl<'a> Draft<'a> {
             passing.push(self.sayable.truth(condition)?);
         }
         if passing.is_empty() {
-            let state = format!("{base}State({})", said.join(", "));
-            return Some(SaidCall { state, types, passing: None });
+            let args = said.join(", ");
+            let (state, call) = (format!("{base}State({args})"), format!("{base}({args})"));
+            return Some(SaidCall { state, call, types, passing: None });
         }
         let passing = match &passing[..] {
             [one] => one.clone(),
             several => format!("and({})", several.join(", ")),
         };
         said.push(passing.clone());
-        Some(SaidCall { state: format!("{base}StateIf({})", said.join(", ")), types, passing: Some(passing) })
+        let args = said.join(", ");
+        let (state, call) = (format!("{base}StateIf({args})"), format!("{base}If({args})"));
+        Some(SaidCall { state, call, types, passing: Some(passing) })
     }
 
     /// The answers of the servers.
@@ -255,6 +298,8 @@ impl RemoteTable {
 /// A call of an aggregate function as servers are asked for it.
 struct SaidCall {
     state: String,
+    /// The result instead of the state.
+    call: String,
     /// Of the arguments of the state.
     types: Vec<DataType>,
     /// Which rows count, where not all do.

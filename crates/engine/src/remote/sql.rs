@@ -58,7 +58,10 @@ pub(super) fn select(
     let columns = if names.is_empty() { "1".to_string() } else { names.join(", ") };
     let distinct = if made.is_some_and(|made| made.is_distinct) { "DISTINCT " } else { "" };
     let mut sql = format!("SELECT {distinct}{columns} FROM {table}");
-    let of_request = request.ranges.iter().flat_map(|range| {
+    // What is made of groups no row has.
+    let of_rows = |column: &String| made.is_none_or(|made| made.is_distinct || made.keys.contains(column));
+    let ranges = request.ranges.iter().filter(|range| of_rows(&names[range.column]));
+    let of_request = ranges.flat_map(|range| {
         let ty = &schema.columns[request.columns[range.column]].ty;
         conditions(range, &names[range.column], ty)
     });
@@ -101,14 +104,15 @@ fn conditions(range: &ColumnRange, column: &str, ty: &DataType) -> Vec<String> {
 pub(super) fn exactly(range: &ColumnRange, column: &str, ty: &DataType) -> Option<String> {
     let inner = range.any_of.iter().flat_map(|interval| [&interval.low, &interval.high]);
     let bounds = [&range.low, &range.high].into_iter().chain(inner).flatten().map(|(value, _)| value);
-    let is_writable = bounds.chain(&range.among).all(|value| literal(value, ty).is_some());
+    let is_writable = { bounds }.all(|value| comparable(value, ty).is_some())
+        && range.among.iter().all(|value| literal(value, ty).is_some());
     let all = conditions(range, column, ty);
     (is_writable && !all.is_empty()).then(|| all.join(" AND "))
 }
 
 fn bound(bound: &Option<(Value, bool)>, operator: &str, column: &str, ty: &DataType) -> Option<String> {
     let (value, is_included) = bound.as_ref()?;
-    Some(format!("{column} {operator}{} {}", if *is_included { "=" } else { "" }, literal(value, ty)?))
+    Some(format!("{column} {operator}{} {}", if *is_included { "=" } else { "" }, comparable(value, ty)?))
 }
 
 /// A condition that holds in the interval and maybe outside; none where nothing of it can be written.
@@ -116,6 +120,32 @@ fn within(interval: &Interval, column: &str, ty: &DataType) -> Option<String> {
     let bounds = [bound(&interval.low, ">", column, ty), bound(&interval.high, "<", column, ty)];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     (!bounds.is_empty()).then(|| format!("({})", bounds.join(" AND ")))
+}
+
+/// A value as SQL that a column is compared with.
+fn comparable(value: &Value, ty: &DataType) -> Option<String> {
+    literal(value, ty).or_else(|| decimal(value, ty))
+}
+
+/// A decimal as SQL, of the scale of its type: in lists old servers take none.
+pub(super) fn decimal(value: &Value, ty: &DataType) -> Option<String> {
+    let DataType::Decimal { precision, scale } = ty.bare() else { return None };
+    let digits = match value {
+        Value::Int(digits) => i128::from(*digits),
+        Value::Int128(digits) => *digits,
+        _ => return None,
+    };
+    let bits = match precision {
+        ..=9 => 32,
+        ..=18 => 64,
+        _ => 128,
+    };
+    let (sign, digits) = (if digits < 0 { "-" } else { "" }, digits.unsigned_abs().to_string());
+    let scale = usize::from(*scale);
+    let digits = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, rest) = digits.split_at(digits.len() - scale);
+    let point = if scale > 0 { "." } else { "" };
+    Some(format!("toDecimal{bits}('{sign}{whole}{point}{rest}', {scale})"))
 }
 
 /// A value as SQL that has it exactly.

@@ -1,6 +1,6 @@
 //! Readers of ArrowStream and Arrow files. The batches of a file are units that threads read at once.
 
-use super::messages::{self, Decoder};
+use super::messages::{self, Decoder, Source};
 use crate::{from_arrow, type_of_field};
 use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
@@ -16,11 +16,10 @@ pub struct Arrow {
     pub stream: bool,
 }
 
-/// The schema, and where the messages after it begin.
-fn stream_schema(bytes: &Buffer) -> Result<(SchemaRef, usize)> {
-    let mut at = 0;
-    match messages::next(bytes, &mut at)? {
-        Some(message) => Ok((message.schema()?, at)),
+/// The schema, which is the first message.
+fn stream_schema(source: &mut Source) -> Result<SchemaRef> {
+    match source.next()? {
+        Some(message) => message.schema(),
         None => bail!(INCORRECT_DATA, "The Arrow stream is empty"),
     }
 }
@@ -29,7 +28,10 @@ impl InputFormat for Arrow {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         let bytes = std::mem::replace(input, Input::from(Vec::new())).into_bytes()?;
         *input = Input::Bytes(bytes.clone());
-        let schema = if self.stream { stream_schema(&bytes)?.0 } else { messages::footer(&bytes)?.schema };
+        let schema = match self.stream {
+            true => stream_schema(&mut Source::of_bytes(bytes))?,
+            false => messages::footer(&bytes)?.schema,
+        };
         let skip = settings.input_format_arrow_skip_columns_with_unsupported_types_in_schema_inference;
         let mut columns = Vec::with_capacity(schema.fields().len());
         for field in schema.fields() {
@@ -52,13 +54,14 @@ impl InputFormat for Arrow {
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {
-        let bytes = input.into_bytes()?;
         if self.stream {
-            let (schema, at) = stream_schema(&bytes)?;
+            let mut source = Source::new(input)?;
+            let schema = stream_schema(&mut source)?;
             let shape = Shape::new(&schema, request)?;
             let decoder = Decoder::new(schema, shape.decoded.clone());
-            return Ok(Whole::scan(Stream { blocks: Blocks::new(shape.into()), bytes, at, decoder }));
+            return Ok(Whole::scan(Stream { blocks: Blocks::new(shape.into()), source, decoder }));
         }
+        let bytes = input.into_bytes()?;
         let footer = messages::footer(&bytes)?;
         let shape = Shape::new(&footer.schema, request)?;
         let mut decoder = Decoder::new(footer.schema, shape.decoded.clone());
@@ -147,8 +150,7 @@ impl Blocks {
 
 struct Stream {
     blocks: Blocks,
-    bytes: Buffer,
-    at: usize,
+    source: Source,
     decoder: Decoder,
 }
 
@@ -158,7 +160,7 @@ impl BlockReader for Stream {
             if let Some(block) = self.blocks.next(max_rows) {
                 return Ok(Some(block));
             }
-            let Some(message) = messages::next(&self.bytes, &mut self.at)? else { return Ok(None) };
+            let Some(message) = self.source.next()? else { return Ok(None) };
             if let Some(batch) = self.decoder.decode(&message)? {
                 self.blocks.load(&batch)?;
             }
@@ -170,7 +172,7 @@ impl BlockReader for Stream {
     }
 
     fn bytes_read(&self) -> u64 {
-        self.at as u64
+        self.source.taken
     }
 }
 

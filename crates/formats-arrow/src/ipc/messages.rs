@@ -11,6 +11,8 @@ use arrow_ipc::reader::{RecordBatchDecoder, read_dictionary};
 use arrow_ipc::{MessageHeader, root_as_footer};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use chalet_base::{Result, bail, ensure, err};
+use chalet_formats::Input;
+use chalet_formats::input::Stream;
 use chalet_memory::guard::guarded_reading;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,41 +28,85 @@ const MAX_HEAD: i32 = 256 << 20;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 const MAGIC: &[u8; 6] = b"ARROW1";
 
-fn take(bytes: &Buffer, at: &mut usize, n: usize) -> Result<Buffer> {
-    let left = bytes.len().saturating_sub(*at);
-    ensure!(n <= left, CANNOT_READ_ALL_DATA, "Cannot read all data. Bytes read: {left}. Bytes expected: {n}");
-    *at += n;
-    Ok(bytes.slice_with_length(*at - n, n))
+/// Where messages come from: bytes that are there, or those of a stream, of which no more is held than a message needs.
+pub struct Source {
+    held: Buffer,
+    at: usize,
+    /// What comes behind.
+    rest: Option<Stream>,
+    /// Bytes that were taken.
+    pub taken: u64,
 }
 
-/// The message at `at`, which moves behind it; `None` at the end of the stream.
-pub fn next(bytes: &Buffer, at: &mut usize) -> Result<Option<Message>> {
-    if *at >= bytes.len() {
-        return Ok(None);
+impl Source {
+    pub fn of_bytes(held: Buffer) -> Source {
+        Source { held, at: 0, rest: None, taken: 0 }
     }
-    let four = |at: &mut usize| -> Result<[u8; 4]> {
-        let bytes = take(bytes, at, 4)?;
+
+    pub fn new(input: Input) -> Result<Source> {
+        Ok(match input {
+            Input::Stream(stream) => {
+                Source { held: Buffer::from_vec(Vec::<u8>::new()), at: 0, rest: Some(stream), taken: 0 }
+            }
+            input => Source::of_bytes(input.into_bytes()?),
+        })
+    }
+
+    /// Holds at least `n` bytes behind `at`, if so many come.
+    fn fill(&mut self, n: usize) -> Result<usize> {
+        let left = self.held.len().saturating_sub(self.at);
+        let Some(rest) = self.rest.as_mut().filter(|_| left < n) else { return Ok(left) };
+        rest.put_back(&self.held[self.at..]);
+        rest.fill(n)?;
+        let (held, _) = rest.held();
+        let all = held.len();
+        self.held = rest.consume(all);
+        self.at = 0;
+        Ok(all)
+    }
+
+    fn take(&mut self, n: usize) -> Result<Buffer> {
+        let left = self.fill(n)?;
+        ensure!(
+            n <= left,
+            CANNOT_READ_ALL_DATA,
+            "Cannot read all data. Bytes read: {left}. Bytes expected: {n}"
+        );
+        self.at += n;
+        self.taken += n as u64;
+        Ok(self.held.slice_with_length(self.at - n, n))
+    }
+
+    fn four(&mut self) -> Result<[u8; 4]> {
+        let bytes = self.take(4)?;
         Ok([bytes[0], bytes[1], bytes[2], bytes[3]])
-    };
-    let mut len = four(at)?;
-    if len == CONTINUATION {
-        len = four(at)?;
     }
-    let len = i32::from_le_bytes(len);
-    if len == 0 {
-        return Ok(None);
+
+    /// The next message; `None` at the end of the stream.
+    pub fn next(&mut self) -> Result<Option<Message>> {
+        if self.fill(1)? == 0 {
+            return Ok(None);
+        }
+        let mut len = self.four()?;
+        if len == CONTINUATION {
+            len = self.four()?;
+        }
+        let len = i32::from_le_bytes(len);
+        if len == 0 {
+            return Ok(None);
+        }
+        ensure!(
+            (0..=MAX_HEAD).contains(&len),
+            INCORRECT_DATA,
+            "Not an Arrow IPC stream: implausible message metadata length {len}"
+        );
+        let head = self.take(len as usize)?;
+        let head = MessageBuffer::try_new(head).map_err(arrow_error)?;
+        let body_len = usize::try_from(head.as_ref().bodyLength())
+            .map_err(|_| err!(INCORRECT_DATA, "Not an Arrow IPC stream: implausible message body length"))?;
+        let body = self.take(body_len)?;
+        Ok(Some(Message { head, body }))
     }
-    ensure!(
-        (0..=MAX_HEAD).contains(&len),
-        INCORRECT_DATA,
-        "Not an Arrow IPC stream: implausible message metadata length {len}"
-    );
-    let head = take(bytes, at, len as usize)?;
-    let head = MessageBuffer::try_new(head).map_err(arrow_error)?;
-    let body_len = usize::try_from(head.as_ref().bodyLength())
-        .map_err(|_| err!(INCORRECT_DATA, "Not an Arrow IPC stream: implausible message body length"))?;
-    let body = take(bytes, at, body_len)?;
-    Ok(Some(Message { head, body }))
 }
 
 impl Message {
@@ -200,8 +246,7 @@ pub struct Footer {
 }
 
 pub fn footer(bytes: &Buffer) -> Result<Footer> {
-    let mut at = 0;
-    let magic = take(bytes, &mut at, MAGIC.len())?;
+    let magic = Source::of_bytes(bytes.clone()).take(MAGIC.len())?;
     ensure!(magic.as_slice() == MAGIC, INCORRECT_DATA, "Not an Arrow file: missing leading magic");
     let tail = MAGIC.len() + 4;
     ensure!(
@@ -229,9 +274,9 @@ pub fn footer(bytes: &Buffer) -> Result<Footer> {
 }
 
 /// The message that a footer says begins at `at`.
-pub fn at(bytes: &Buffer, mut at: usize) -> Result<Message> {
-    next(bytes, &mut at)?
-        .ok_or_else(|| err!(INCORRECT_DATA, "Arrow file has no message where its footer says"))
+pub fn at(bytes: &Buffer, at: usize) -> Result<Message> {
+    let message = Source { held: bytes.clone(), at, rest: None, taken: 0 }.next()?;
+    message.ok_or_else(|| err!(INCORRECT_DATA, "Arrow file has no message where its footer says"))
 }
 
 /// Runs code of the Arrow library over bytes that may be anything.

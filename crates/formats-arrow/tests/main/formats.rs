@@ -2,15 +2,17 @@
 
 use arrow_buffer::Buffer;
 use chalet_base::Result;
-use chalet_columns::Block;
+use chalet_columns::{Block, Column, Data, Vector};
 use chalet_formats::input::read_all;
 use chalet_formats::output::Memory;
 use chalet_formats::{
     Format, FormatSettings, Input, ReadRequest, Schema, Statistics, WriteRequest, registry,
 };
 use chalet_formats_arrow::FORMATS;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn path(file: &str) -> PathBuf {
     PathBuf::from("../../tests/data/arrow").join(file)
@@ -171,4 +173,59 @@ fn broken_data_is_refused_without_a_panic() {
     assert_eq!(code(&b"garbage".repeat(10), true), Some(117));
     assert_eq!(code(b"", false), Some(33));
     assert_eq!(code(&b"garbage".repeat(10), false), Some(117));
+}
+
+/// Gives a few bytes a call, and counts them.
+struct Slow {
+    bytes: Vec<u8>,
+    given: Arc<AtomicUsize>,
+    step: usize,
+}
+
+impl Read for Slow {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let at = self.given.load(Ordering::Relaxed);
+        let n = self.step.min(to.len()).min(self.bytes.len() - at);
+        to[..n].copy_from_slice(&self.bytes[at..at + n]);
+        self.given.store(at + n, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+#[test]
+fn streams_are_read_message_by_message() {
+    let numbers = |n: u64| {
+        let values = (0..n).map(|i| i * 7).collect::<Vec<u64>>();
+        Block::new(vec![Column::Flat(Vector { data: Data::U64(values.into()), validity: None })], n as usize)
+    };
+    let schema: Schema = vec![("n".into(), chalet_types::DataType::UInt64)];
+    for (rows, batches) in [(3u64, 200), (100_000, 20)] {
+        let blocks: Vec<Block> = (0..batches).map(|_| numbers(rows)).collect();
+        let bytes = write(format(true), &schema, &blocks, FormatSettings::default());
+        for step in [1, 7, 4096, 1 << 20] {
+            if step < 4096 && bytes.len() > 1 << 20 {
+                continue;
+            }
+            let given: Arc<AtomicUsize> = Arc::default();
+            let slow = Slow { bytes: bytes.clone(), given: given.clone(), step };
+            let mut scan =
+                format(true).open(Input::stream(Box::new(slow)), ReadRequest::all(schema.clone())).unwrap();
+            let mut reader = scan.next_unit().unwrap().unwrap();
+            let first = reader.next_block(1 << 20).unwrap().unwrap();
+            assert_eq!(first.n_rows() as u64, rows);
+            // No more than the first batch and what one read brings along is needed for it.
+            assert!(given.load(Ordering::Relaxed) <= rows as usize * 8 + (2 << 20), "{step}");
+            let mut n = rows;
+            while let Some(block) = reader.next_block(1 << 20).unwrap() {
+                n += block.n_rows() as u64;
+            }
+            assert_eq!((n, given.load(Ordering::Relaxed)), (rows * batches, bytes.len()));
+            for cut in [1, bytes.len() / 2, bytes.len() - 20] {
+                let slow = Slow { bytes: bytes[..cut].to_vec(), given: Arc::default(), step };
+                let opened =
+                    format(true).open(Input::stream(Box::new(slow)), ReadRequest::all(schema.clone()));
+                assert!(opened.and_then(|mut scan| read_all(&mut *scan, 1 << 20)).is_err(), "{cut}");
+            }
+        }
+    }
 }

@@ -56,7 +56,7 @@ impl Streams {
                 self.prefix.extend_from_slice(&1u64.to_le_bytes());
                 match vector.is_empty() {
                     true => Ok(()),
-                    false => dictionary(&mut self.data, inner, vector),
+                    false => dictionary(&mut self.data, inner, vector, None),
                 }
             }
             (_, Data::List(list)) => {

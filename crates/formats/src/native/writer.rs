@@ -7,7 +7,8 @@ use crate::binary_types::put_type;
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
 use chalet_base::hash::HashMap;
-use chalet_columns::{Block, Column, Data, Vector, each_native, qbit};
+use chalet_columns::strings::INLINE;
+use chalet_columns::{Block, Column, Data, Strings, Vector, each_native, qbit};
 use chalet_types::DataType;
 
 /// Appends one block. A block without rows is written too: a header, to those who want one.
@@ -17,6 +18,7 @@ pub fn write_block(
     block: &Block,
     layout: BlockLayout,
 ) -> Result<()> {
+    out.reserve(block.columns().iter().map(|column| expected_bytes(column, block.n_rows())).sum());
     put_var_uint(out, header.len() as u64);
     put_var_uint(out, block.n_rows() as u64);
     for ((name, ty), column) in header.iter().zip(block.columns()) {
@@ -38,12 +40,23 @@ pub fn write_block(
     Ok(())
 }
 
+/// About what a column takes. Parts of a larger one share its buffers, so that what they hold says little of a long one.
+fn expected_bytes(column: &Column, n_rows: usize) -> usize {
+    const LONG: usize = 64;
+    column.memory().min(n_rows * LONG)
+}
+
 /// Appends the values of a column that has rows, without its name and type.
 ///
 /// Values of Variant, Dynamic and JSON are written as they are in columns: for tables, not for files and the protocol.
 pub fn write_column(out: &mut Vec<u8>, ty: &DataType, column: &Column) -> Result<()> {
     prefix(out, ty);
-    write_vector(out, ty, &column.flat())
+    match (ty, column) {
+        (DataType::LowCardinality(inner), Column::Dict { codes, values }) if values.len() <= codes.len() => {
+            dictionary(out, inner, values, Some(&codes[..]))
+        }
+        _ => write_vector(out, ty, &column.flat()),
+    }
 }
 
 fn prefix(out: &mut Vec<u8>, ty: &DataType) {
@@ -63,21 +76,63 @@ fn prefix(out: &mut Vec<u8>, ty: &DataType) {
 fn write_vector(out: &mut Vec<u8>, ty: &DataType, vector: &Vector) -> Result<()> {
     match ty {
         DataType::Nullable(inner) => {
-            out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
+            put_null_map(out, vector);
             write_data(out, inner, &vector.data)
         }
         DataType::Variant(_) | DataType::Dynamic(_) => {
-            out.extend((0..vector.len()).map(|row| u8::from(vector.is_null(row))));
+            put_null_map(out, vector);
             write_data(out, ty, &vector.data)
         }
         DataType::LowCardinality(_) if vector.is_empty() => Ok(()),
-        DataType::LowCardinality(inner) => dictionary(out, inner, vector),
+        DataType::LowCardinality(inner) => dictionary(out, inner, vector, None),
         _ => write_data(out, ty, &vector.data),
     }
 }
 
-/// Distinct values in order of appearance behind the default ones, then the number of each row's value.
-pub(super) fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) -> Result<()> {
+/// A byte a row, 1 for NULL.
+fn put_null_map(out: &mut Vec<u8>, vector: &Vector) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Bit n in byte n.
+    const DIAGONAL: u64 = 0x8040_2010_0804_0201;
+    let end = out.len() + vector.len();
+    if let Some(validity) = &vector.validity {
+        let chunks = validity.inner().bit_chunks();
+        for valid in chunks.iter().chain(std::iter::once(chunks.remainder_bits())) {
+            // Eight bits become eight bytes: each keeps its bit, and a carry into the highest one says whether it was set.
+            let spread = (!valid).to_le_bytes().map(|bits| {
+                let kept = u64::from(bits) * ONES & DIAGONAL;
+                (kept + 0x7f * ONES) >> 7 & ONES
+            });
+            spread.iter().for_each(|bytes| out.extend_from_slice(&bytes.to_le_bytes()));
+        }
+    }
+    out.resize(end, 0);
+}
+
+/// Strings behind their lengths.
+fn put_strings(out: &mut Vec<u8>, strings: &Strings) {
+    for (row, &view) in strings.views().iter().enumerate() {
+        let len = view as u32 as usize;
+        if len > INLINE {
+            put_string(out, strings.get(row));
+            continue;
+        }
+        // As many bytes each time, so that copying is no call; those that do not belong are zero, and written over.
+        let end = out.len() + 1 + len;
+        out.push(len as u8);
+        out.extend_from_slice(&(view >> 32).to_le_bytes());
+        out.truncate(end);
+    }
+}
+
+/// Distinct values in order of appearance behind the default ones, then the number of each row's value. The rows are those of the
+/// vector, or at these places of it.
+pub(super) fn dictionary(
+    out: &mut Vec<u8>,
+    inner: &DataType,
+    vector: &Vector,
+    places: Option<&[u32]>,
+) -> Result<()> {
     let bare = inner.without_nullable();
     let default = Vector::defaults(bare, 1);
     let mut keys: Vec<(&Vector, usize)> = vec![(&default, 0)];
@@ -88,22 +143,34 @@ pub(super) fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) -
     let mut key = Vec::new();
     put_value(&mut key, bare, &default, 0)?;
     known.insert(key.clone(), keys.len() as u64 - 1);
-    let mut codes = Vec::with_capacity(vector.len());
-    for row in 0..vector.len() {
+    let mut code_of = |row: usize| -> Result<u64> {
         if vector.is_null(row) {
-            codes.push(0);
-            continue;
+            return Ok(0);
         }
         key.clear();
         put_value(&mut key, bare, vector, row)?;
-        let code = known.get(&*key).copied().unwrap_or_else(|| {
+        Ok(known.get(&*key).copied().unwrap_or_else(|| {
             let next = keys.len() as u64;
             known.insert(key.clone(), next);
             keys.push((vector, row));
             next
-        });
-        codes.push(code);
-    }
+        }))
+    };
+    let codes: Vec<u64> = match places {
+        None => (0..vector.len()).map(code_of).collect::<Result<_>>()?,
+        Some(places) => {
+            let mut code_at: Vec<Option<u64>> = vec![None; vector.len()];
+            let mut codes = Vec::with_capacity(places.len());
+            for &place in places {
+                let code = match code_at[place as usize] {
+                    Some(code) => code,
+                    None => *code_at[place as usize].insert(code_of(place as usize)?),
+                };
+                codes.push(code);
+            }
+            codes
+        }
+    };
     // Codes of 1, 2, 4 or 8 bytes, whichever hold the number of keys.
     let kind = match keys.len() as u64 {
         0..=0xff => 0u64,
@@ -118,7 +185,12 @@ pub(super) fn dictionary(out: &mut Vec<u8>, inner: &DataType, vector: &Vector) -
         write_data(out, bare, &vector.slice(*row, 1).data)?;
     }
     out.extend_from_slice(&(codes.len() as u64).to_le_bytes());
-    codes.iter().for_each(|code| out.extend_from_slice(&code.to_le_bytes()[..1 << kind]));
+    match kind {
+        0 => out.extend(codes.iter().map(|&code| code as u8)),
+        1 => codes.iter().for_each(|&code| out.extend_from_slice(&(code as u16).to_le_bytes())),
+        2 => codes.iter().for_each(|&code| out.extend_from_slice(&(code as u32).to_le_bytes())),
+        _ => codes.iter().for_each(|code| out.extend_from_slice(&code.to_le_bytes())),
+    }
     Ok(())
 }
 
@@ -129,7 +201,7 @@ pub(super) fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) -> Resul
         Data::Str(strings) if matches!(ty, DataType::AggregateFunction(_)) => {
             strings.iter().for_each(|state| out.extend_from_slice(state))
         }
-        Data::Str(strings) => strings.iter().for_each(|s| put_string(out, s)),
+        Data::Str(strings) => put_strings(out, strings),
         Data::Fixed(fixed) if *ty == DataType::Uuid => {
             out.extend_from_slice(&swapped_uuids(&fixed.bytes))
         }

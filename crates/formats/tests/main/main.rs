@@ -2,6 +2,7 @@
 
 mod corpus;
 mod damage;
+mod native_columns;
 mod readers;
 mod reading;
 mod writers;
