@@ -204,7 +204,7 @@ impl Buckets {
         self.of_rank.get_or_insert_with(|| {
             // Most ranks are one of a few: counters of their own for neighbours need not wait for each other.
             let mut several = [[0; RANKS]; 4];
-            let mut add = |eight: &[u8; 8]| {
+            let add = |eight: &[u8; 8]| {
                 for (at, &rank) in eight.iter().enumerate() {
                     several[at % 4][usize::from(rank)] += 1;
                 }

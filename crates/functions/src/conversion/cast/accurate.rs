@@ -11,7 +11,9 @@ use chalet_types::{AsI256, AsU256, DataType, I256, Physical, U256, Value};
 /// Fails or gives NULL where a value does not fit exactly.
 pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
     let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
-    let fits: Vec<bool> = match fits_narrow(&vector.data, to).or_else(|| fits_wide(&vector.data, to)) {
+    // Addresses and UUIDs have as many bits, and are no integers.
+    let wide = || if from.is_integer() { fits_wide(&vector.data, to) } else { None };
+    let fits: Vec<bool> = match fits_narrow(&vector.data, to).or_else(wide) {
         Some(fits) => fits,
         None => (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect(),
     };
