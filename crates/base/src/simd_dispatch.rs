@@ -1,4 +1,32 @@
-//! SIMD dispatch at run time: loops compiled a second time for AVX2, taken where the processor has it.
+//! SIMD dispatch at run time: loops compiled a second time for AVX2, taken where the processor has it; a few are written for AVX-512, too.
+
+#[cfg(target_arch = "x86_64")]
+use crate::switches::{self, Switch};
+
+/// What the processor has, and is used of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What every processor of the architecture has.
+    Plain,
+    Avx2,
+    /// The parts F, BW, DQ and VL.
+    Avx512,
+}
+
+/// The highest level that the processor has. `CHALET_SWITCHES=-avx-512` leaves the highest one out.
+#[inline]
+pub fn level() -> Level {
+    #[cfg(target_arch = "x86_64")]
+    if has_avx2() {
+        let is_wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && switches::is_on(Switch::Avx512);
+        return if is_wide { Level::Avx512 } else { Level::Avx2 };
+    }
+    Level::Plain
+}
 
 /// Does `work`, compiled for AVX2 and its companions where the processor has them. What `work` calls must be inlined to be
 /// compiled so too, so it should be a plain loop; a call costs a look at a flag.

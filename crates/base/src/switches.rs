@@ -46,10 +46,12 @@ pub enum Switch {
     JumpedPages,
     /// Pages without a NULL are read as those of columns that cannot have any.
     FullPages,
+    /// Registers of 512 bits, where the processor has them.
+    Avx512,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 18] = [
+const ALL: [(Switch, &str, bool); 19] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -68,6 +70,7 @@ const ALL: [(Switch, &str, bool); 18] = [
     (Switch::KeptMappings, "kept-mappings", true),
     (Switch::JumpedPages, "jumped-pages", true),
     (Switch::FullPages, "full-pages", true),
+    (Switch::Avx512, "avx-512", true),
 ];
 
 type States = [bool; ALL.len()];

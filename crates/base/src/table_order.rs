@@ -35,6 +35,38 @@ pub fn hash_of_bytes(bytes: &[u8]) -> u64 {
     }
 }
 
+/// The slots of so many bits have a bit each in one word.
+const MOST_BITS_OF_WORD: u32 = 6;
+
+/// The order of keys for which the table need not grow: which slots are taken is told by the bits of a word, so that none of them is cleared
+/// before, nor looked at.
+fn in_one_word(bits: u32, hashes: impl Iterator<Item = Option<u64>>, mut give: impl FnMut(u32)) {
+    let n_slots = 1u32 << bits;
+    // Slots that are not there count as taken.
+    let mut taken = u64::MAX.checked_shl(n_slots).unwrap_or(0);
+    let absent = taken;
+    let mut numbers = [0u32; 1 << MOST_BITS_OF_WORD];
+    let mut zero = None;
+    for (number, hash) in (0u32..).zip(hashes) {
+        let Some(hash) = hash else {
+            zero = Some(number);
+            continue;
+        };
+        let first = hash as u32 & (n_slots - 1);
+        // At most half are taken: the first free one from there on, or from the beginning.
+        let behind = !taken >> first;
+        let slot = if behind != 0 { first + behind.trailing_zeros() } else { (!taken).trailing_zeros() };
+        taken |= 1 << slot;
+        numbers[slot as usize % numbers.len()] = number;
+    }
+    zero.into_iter().for_each(&mut give);
+    let mut left = taken ^ absent;
+    while left != 0 {
+        give(numbers[left.trailing_zeros() as usize % numbers.len()]);
+        left &= left - 1;
+    }
+}
+
 /// Finds the order. The table is kept, so that many sets need one.
 #[derive(Default)]
 pub struct TableOrder {
@@ -49,9 +81,12 @@ impl TableOrder {
     pub fn of(
         &mut self,
         mut bits: u32,
-        hashes: impl Iterator<Item = Option<u64>>,
+        hashes: impl ExactSizeIterator<Item = Option<u64>>,
         mut give: impl FnMut(u32),
     ) {
+        if bits <= MOST_BITS_OF_WORD && hashes.len() <= 1 << (bits - 1) {
+            return in_one_word(bits, hashes, give);
+        }
         self.slots.clear();
         self.slots.resize(1 << bits, 0);
         self.hashes.clear();
@@ -116,6 +151,42 @@ mod tests {
     fn keys_come_by_slot_and_the_zero_key_first() {
         assert_eq!(order(4, &[Some(9), Some(3), None, Some(19)]), [2, 1, 3, 0]);
         assert_eq!(order(4, &[]), [0; 0]);
+    }
+
+    /// Both ways, for tables of each size up to a word.
+    #[test]
+    fn few_keys_come_in_the_order_of_the_table() {
+        let mut state = 7u64;
+        for round in 0..5_000u64 {
+            let bits = 1 + (round % u64::from(MOST_BITS_OF_WORD)) as u32;
+            let n = 1 + (round / 7) as usize % (1 << (bits - 1));
+            let hashes: Vec<Option<u64>> = (0..n)
+                .map(|_| {
+                    state =
+                        state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let near_the_end = if round % 2 == 0 { state >> 33 } else { 0xfff0 | state >> 60 };
+                    (state >> 20 & 31 != 0).then_some(near_the_end)
+                })
+                .collect();
+            if hashes.iter().filter(|hash| hash.is_none()).count() > 1 {
+                continue;
+            }
+            // A slot after the other, in a table with room.
+            let (mut slots, mut zero) = (vec![None; 1 << bits], None);
+            for (number, hash) in (0u32..).zip(&hashes) {
+                let Some(hash) = hash else {
+                    zero = Some(number);
+                    continue;
+                };
+                let mut slot = *hash as usize % slots.len();
+                while slots[slot].is_some() {
+                    slot = (slot + 1) % slots.len();
+                }
+                slots[slot] = Some(number);
+            }
+            let expected: Vec<u32> = zero.into_iter().chain(slots.into_iter().flatten()).collect();
+            assert_eq!(order(bits, &hashes), expected, "{bits} {hashes:?}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::keys::Order;
 use crate::strings::inline_view;
-use crate::{BooleanBuffer, Column, Data, Native, Strings, Vector, bits, each_native};
+use crate::{BooleanBuffer, Column, Data, List, Native, Strings, Vector, bits, each_native};
 use chalet_base::simd_dispatch::dispatch_simd;
 use std::cmp::Ordering;
 
@@ -106,6 +106,17 @@ impl Vector {
         nulls_first: bool,
         wanted: &dyn Fn(Ordering) -> bool,
     ) -> Option<BooleanBuffer> {
+        let rows = self.values_before(bound, wanted)?;
+        // The values under NULLs say nothing.
+        Some(match &self.validity {
+            None => rows,
+            Some(validity) if nulls_first => &rows | &!validity.inner(),
+            Some(validity) => &rows & validity.inner(),
+        })
+    }
+
+    /// The same without regard to NULLs.
+    fn values_before(&self, bound: &Vector, wanted: &dyn Fn(Ordering) -> bool) -> Option<BooleanBuffer> {
         /// One loop for each answer, so that the question is not asked per row.
         fn select<T>(
             values: impl Iterator<Item = T>,
@@ -134,18 +145,48 @@ impl Vector {
             let is_nan = bound != bound;
             (!is_nan).then(|| dispatch_simd(|| select(values.iter().copied(), bound, wanted)))
         }
-        let rows = match (&self.data, &bound.data) {
+        match (&self.data, &bound.data) {
             (Data::Str(texts), Data::Str(bound)) => Some(texts_before(texts, bound.get(0), wanted)),
             (Data::Fixed(values), Data::Fixed(bound)) => Some(select(values.iter(), bound.get(0), wanted)),
+            (Data::List(lists), Data::List(bound)) => lists_before(lists, bound, wanted),
+            (Data::Struct(rows), Data::Struct(bound)) => {
+                rows.fields.first()?.parts_before(bound.fields.first()?, wanted)
+            }
             (data, bound) => each_native!(data, values => natives(values, bound, wanted), _ => None),
-        }?;
-        // The values under NULLs say nothing.
-        Some(match &self.validity {
-            None => rows,
-            Some(validity) if nulls_first => &rows | &!validity.inner(),
-            Some(validity) => &rows & validity.inner(),
-        })
+        }
     }
+
+    /// The same of what values begin with, where parts that are equal need a closer look, and NULLs, too.
+    fn parts_before(&self, bound: &Vector, wanted: &dyn Fn(Ordering) -> bool) -> Option<BooleanBuffer> {
+        if bound.is_null(0) {
+            return None;
+        }
+        let rows = self.values_before(bound, &|order| order.is_eq() || wanted(order))?;
+        Some(self.validity.as_ref().map_or(rows.clone(), |validity| &rows | &!validity.inner()))
+    }
+}
+
+/// Most lists differ from a bound in their first element.
+fn lists_before(lists: &List, bound: &List, wanted: &dyn Fn(Ordering) -> bool) -> Option<BooleanBuffer> {
+    let ranges = || (0..lists.len()).map(|row| lists.range(row));
+    if bound.range(0).is_empty() {
+        let wanted = [Ordering::Equal, Ordering::Greater].map(wanted);
+        return Some(bits::of_bytes(ranges().map(|range| u8::from(wanted[usize::from(!range.is_empty())]))));
+    }
+    // That of an empty list is any one: it says nothing.
+    let last = lists.values.len().checked_sub(1);
+    let Some(last) = last else {
+        return Some(BooleanBuffer::collect_bool(lists.len(), |_| wanted(Ordering::Less)));
+    };
+    let firsts: Vec<u32> = ranges().map(|range| range.start.min(last) as u32).collect();
+    let bound = bound.values.slice(bound.range(0).start, 1);
+    let before = lists.values.gather(&firsts).parts_before(&bound, wanted)?;
+    let of_empty = wanted(Ordering::Less);
+    Some(bits::of_bytes(
+        ranges()
+            .zip(before.iter())
+            .map(|(range, before)| u8::from(if range.is_empty() { of_empty } else { before })),
+    ))
 }
 
 /// Most strings differ from a bound in their first bytes, which stand in their views.
@@ -200,6 +241,47 @@ mod tests {
             let mut found = before(&nullable, &two);
             found.sort_by_key(|row| (*row == 3, *row));
             assert_eq!(found, with_nulls);
+        }
+    }
+
+    /// No row that stands before a bound is left out, and no row whose first element tells is left in.
+    #[test]
+    fn lists_before_a_bound() {
+        let rows: [&[i64]; 8] = [&[], &[1], &[1, 5], &[2], &[2, 0], &[-3, 9], &[7], &[]];
+        let offsets: Vec<i64> = rows
+            .iter()
+            .scan(0, |end, row| Some(std::mem::replace(end, *end + row.len() as i64)))
+            .chain([rows.iter().map(|row| row.len() as i64).sum()])
+            .collect();
+        let validity = NullBuffer::from(rows.concat().iter().map(|x| *x != 7).collect::<Vec<_>>());
+        for elements in
+            [Vector::from(rows.concat()), Vector::new(Vector::from(rows.concat()).data, Some(validity))]
+        {
+            let is_nullable = elements.validity.is_some();
+            let lists =
+                Vector::from(Data::List(List { offsets: offsets.clone().into(), values: elements.into() }));
+            for (number, bound) in
+                rows.iter().enumerate().filter(|(_, bound)| !is_nullable || bound.first() != Some(&7))
+            {
+                let one = lists.slice(number, 1);
+                for (descending, or_equal) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let order = Order::new(descending, false);
+                    let before = Column::Flat(lists.clone()).rows_before(&one, order, or_equal).unwrap();
+                    for (row, list) in rows.iter().enumerate() {
+                        let order = if descending { bound.cmp(list) } else { list.cmp(bound) };
+                        let tells =
+                            list.first() != bound.first() && !(is_nullable && list.first() == Some(&7));
+                        if tells || order.is_lt() || or_equal && order.is_eq() {
+                            let expected = order.is_lt() || or_equal && order.is_eq();
+                            assert_eq!(
+                                before.value(row),
+                                expected,
+                                "{list:?} {bound:?} {descending} {or_equal}"
+                            );
+                        }
+                    }
+                }
+            }
         }
     }
 

@@ -55,5 +55,5 @@ pub use buf::{Buf, Native};
 pub use builder::{Builder, ListBuilder};
 pub use column::Column;
 pub use row_mask::RowMask;
-pub use strings::{Parts, StringBuilder, Strings};
+pub use strings::{INLINE, Parts, StringBuilder, Strings};
 pub use vector::{Data, Fixed, List, Struct, Vector};

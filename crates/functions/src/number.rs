@@ -90,10 +90,16 @@ casts_of_wide! {
 pub trait Number: Native + Cast<f64> {
     /// Converts `out.len()` values of `data` from `start` on; false when `data` has no fixed width.
     fn fill(data: &Data, start: usize, out: &mut [Self]) -> bool;
+
+    /// Is it less than another one? Without a branch.
+    fn less(self, other: Self) -> bool;
+
+    /// Is it less than another one, or equal?
+    fn at_most(self, other: Self) -> bool;
 }
 
 macro_rules! numbers {
-    ($($ty:ty)*) => {$(
+    ($($ty:ty)*: $a:ident $b:ident => $less:expr, $at_most:expr) => {$(
         impl Number for $ty {
             fn fill(data: &Data, start: usize, out: &mut [Self]) -> bool {
                 each_native!(data, values => {
@@ -102,11 +108,28 @@ macro_rules! numbers {
                     true
                 }, _ => false)
             }
+
+            #[inline(always)]
+            fn less(self, other: Self) -> bool {
+                let ($a, $b) = (self, other);
+                $less
+            }
+
+            #[inline(always)]
+            fn at_most(self, other: Self) -> bool {
+                let ($a, $b) = (self, other);
+                $at_most
+            }
         }
     )*};
 }
 
-numbers!(u8 u16 u32 u64 u128 U256 i8 i16 i32 i64 i128 I256 bf16 f32 f64);
+numbers!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 bf16 f32 f64: a b => a < b, a <= b);
+numbers!(U256 I256: a b => {
+    // The comparison of the library asks for the upper halves first.
+    let ((a, a_low), (b, b_low)) = (a.into_words(), b.into_words());
+    (a < b) | ((a == b) & ((a_low as u128) < b_low as u128))
+}, !b.less(a));
 
 /// An integer: arithmetic that wraps, and what division needs to know.
 pub trait Integer: Number + Ord + Eq {
@@ -140,7 +163,7 @@ pub trait Integer: Number + Ord + Eq {
 }
 
 macro_rules! integers {
-    ($($ty:ty, $signed:literal, $zero:expr, $one:expr, $checked_mul:expr;)*) => {$(
+    ($($ty:ty, $signed:literal, $zero:expr, $one:expr, $checked_mul:expr, $div:expr, $rem:expr;)*) => {$(
         impl Integer for $ty {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
@@ -165,11 +188,11 @@ macro_rules! integers {
             }
             #[inline(always)]
             fn div(self, other: Self) -> Self {
-                self.wrapping_div(other)
+                $div(self, other)
             }
             #[inline(always)]
             fn rem(self, other: Self) -> Self {
-                self.wrapping_rem(other)
+                $rem(self, other)
             }
             #[inline(always)]
             fn checked_add(self, other: Self) -> Option<Self> {
@@ -224,21 +247,71 @@ macro_rules! integers {
 }
 
 integers! {
-    u8, false, 0, 1, u8::checked_mul; u16, false, 0, 1, u16::checked_mul; u32, false, 0, 1, u32::checked_mul;
-    u64, false, 0, 1, u64::checked_mul; u128, false, 0, 1, u128::checked_mul;
-    U256, false, U256::ZERO, U256::ONE, U256::checked_mul;
-    i8, true, 0, 1, i8::checked_mul; i16, true, 0, 1, i16::checked_mul; i32, true, 0, 1, i32::checked_mul;
-    i64, true, 0, 1, i64::checked_mul; i128, true, 0, 1, i128::checked_mul;
-    I256, true, I256::ZERO, I256::ONE, checked_product;
+    u8, false, 0, 1, u8::checked_mul, u8::wrapping_div, u8::wrapping_rem;
+    u16, false, 0, 1, u16::checked_mul, u16::wrapping_div, u16::wrapping_rem;
+    u32, false, 0, 1, u32::checked_mul, u32::wrapping_div, u32::wrapping_rem;
+    u64, false, 0, 1, u64::checked_mul, u64::wrapping_div, u64::wrapping_rem;
+    u128, false, 0, 1, u128::checked_mul, u128::wrapping_div, u128::wrapping_rem;
+    i8, true, 0, 1, i8::checked_mul, i8::wrapping_div, i8::wrapping_rem;
+    i16, true, 0, 1, i16::checked_mul, i16::wrapping_div, i16::wrapping_rem;
+    i32, true, 0, 1, i32::checked_mul, i32::wrapping_div, i32::wrapping_rem;
+    i64, true, 0, 1, i64::checked_mul, i64::wrapping_div, i64::wrapping_rem;
+    i128, true, 0, 1, i128::checked_mul, i128::wrapping_div, i128::wrapping_rem;
+    U256, false, U256::ZERO, U256::ONE, U256::checked_mul, unsigned_quotient, unsigned_rest;
+    I256, true, I256::ZERO, I256::ONE, checked_product, quotient, rest;
+}
+
+/// An integer in 128 bits, if these hold it, as most do.
+#[inline]
+fn narrow(x: I256) -> Option<i128> {
+    let (high, low) = x.into_words();
+    (high == low >> 127).then_some(low)
+}
+
+/// The quotient and the rest in 64 bits, where these hold both numbers: a division of more bits takes several times as long.
+#[inline]
+fn short_division(x: u128, y: u128) -> (u128, u128) {
+    match (u64::try_from(x), u64::try_from(y)) {
+        (Ok(x), Ok(y)) => ((x / y).into(), (x % y).into()),
+        _ => (x / y, x % y),
+    }
+}
+
+/// The quotient of two integers, towards zero.
+#[inline]
+fn quotient(a: I256, b: I256) -> I256 {
+    let (Some(x), Some(y)) = (narrow(a), narrow(b)) else { return a.wrapping_div(b) };
+    let size = I256::from(short_division(x.unsigned_abs(), y.unsigned_abs()).0);
+    if (x < 0) != (y < 0) { -size } else { size }
+}
+
+/// The rest of this division, with the sign of the dividend.
+#[inline]
+fn rest(a: I256, b: I256) -> I256 {
+    let (Some(x), Some(y)) = (narrow(a), narrow(b)) else { return a.wrapping_rem(b) };
+    let size = I256::from(short_division(x.unsigned_abs(), y.unsigned_abs()).1);
+    if x < 0 { -size } else { size }
+}
+
+#[inline]
+fn unsigned_quotient(a: U256, b: U256) -> U256 {
+    match (u128::try_from(a), u128::try_from(b)) {
+        (Ok(x), Ok(y)) => short_division(x, y).0.into(),
+        _ => a.wrapping_div(b),
+    }
+}
+
+#[inline]
+fn unsigned_rest(a: U256, b: U256) -> U256 {
+    match (u128::try_from(a), u128::try_from(b)) {
+        (Ok(x), Ok(y)) => short_division(x, y).1.into(),
+        _ => a.wrapping_rem(b),
+    }
 }
 
 /// The product of two integers, if it has room. That of two that 128 bits hold always has: no division has to tell.
 #[inline]
 pub fn checked_product(a: I256, b: I256) -> Option<I256> {
-    let narrow = |x: I256| {
-        let (high, low) = x.into_words();
-        (high == low >> 127).then_some(low)
-    };
     let (Some(x), Some(y)) = (narrow(a), narrow(b)) else { return a.checked_mul(b) };
     let (x_size, y_size) = (x.unsigned_abs(), y.unsigned_abs());
     let product = match (u64::try_from(x_size), u64::try_from(y_size)) {
@@ -338,6 +411,13 @@ mod tests {
         for &a in &numbers {
             for &b in &numbers {
                 assert_eq!(checked_product(a, b), a.checked_mul(b), "{a} {b}");
+                assert_eq!((a.less(b), a.at_most(b)), (a < b, a <= b), "{a} {b}");
+                let (x, y) = (a.as_u256(), b.as_u256());
+                assert_eq!((x.less(y), x.at_most(y)), (x < y, x <= y), "{x} {y}");
+                if b != 0 && (a, b) != (I256::MIN, I256::MINUS_ONE) {
+                    assert_eq!((a.div(b), a.rem(b)), (a / b, a % b), "{a} {b}");
+                    assert_eq!((x.div(y), x.rem(y)), (x / y, x % y), "{x} {y}");
+                }
             }
         }
     }

@@ -46,6 +46,14 @@ impl<'a> StringArg<'a> {
         (self.step == 0).then(|| self.get(0))
     }
 
+    /// The values where they are Strings, one per row.
+    pub fn each(&self) -> Option<&'a Strings> {
+        match self.values {
+            Bytes::Str(strings) if self.step == 1 => Some(strings),
+            _ => None,
+        }
+    }
+
     /// The values as Strings, one per row of the block.
     pub fn strings(&self, n_rows: usize) -> Cow<'a, Strings> {
         match self.values {

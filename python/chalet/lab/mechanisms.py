@@ -197,7 +197,7 @@ MECHANISMS = (
         "narrow-copies",
         "integers of the right side of a join picked from copies in fewer bytes",
         "narrow-copies",
-        "SELECT sum(v), sum(w) FROM t JOIN (SELECT toUInt32(number) AS user, number % 77 AS w FROM numbers(1000000)) AS small USING user",
+        "SELECT sum(v + w) FROM t JOIN (SELECT toUInt32(number) AS user, toUInt64(number % 77) AS w FROM numbers(1000000)) AS small USING user",
         "NarrowJoinCopies",
     ),
     by_settings(
@@ -211,7 +211,7 @@ MECHANISMS = (
         "wide-sorts",
         "sorts whose entries hold all that is compared of their keys",
         "wide-sorts",
-        "SELECT max(v) FROM (SELECT v FROM t ORDER BY toString(user % 1000), v OFFSET 5)",
+        "SELECT max(k + r) FROM (SELECT k, rowNumberInAllBlocks() AS r FROM t ORDER BY url, v)",
         "WideSorts",
     ),
     by_switch(
@@ -283,6 +283,12 @@ MECHANISMS = (
         "full-pages",
         "SELECT count(), sum(a), sum(b) FROM n WHERE a % 7 = 0",
         "ParquetFullPages",
+    ),
+    by_switch(
+        "avx-512",
+        "digests of sixteen strings side by side in registers of 512 bits, beside eight in those of 256",
+        "avx-512",
+        "SELECT count() FROM t WHERE NOT ignore(MD5(url), SHA1(url))",
     ),
     by_switch(
         "coded-keys",

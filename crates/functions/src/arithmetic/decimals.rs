@@ -195,7 +195,8 @@ where
                 if y == C::ZERO {
                     return fault(op);
                 }
-                Ok(times(x, up)?.div(y).div(down))
+                let quotient = if up == C::ONE { x } else { times(x, up)? }.div(y);
+                Ok(if down == C::ONE { quotient } else { quotient.div(down) })
             })?
         }
         _ => try_binary::<C, C, C>(a, b, n, |x, y| {

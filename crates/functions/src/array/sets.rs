@@ -46,34 +46,52 @@ fn bind(name: &'static str, args: &[Argument], _: &Context) -> Result<Bound> {
     Ok(common.without_name().into())
 }
 
+/// A value of a row.
+struct Seen {
+    number: u64,
+    /// Where it came first.
+    place: u32,
+    /// The last array that had it.
+    last: usize,
+    n_arrays: usize,
+}
+
+/// So many elements of a row are looked through one by one.
+const FEW: usize = 16;
+
 fn execute(call: &Call, keep: fn(usize, usize) -> bool) -> Result<Column> {
     let element = result_element(call)?.clone();
     let lists = widened(call, &element)?;
     let values = Vector::concat(&lists.iter().map(|(_, values)| values).collect::<Vec<_>>());
     let numbers = ids(&values);
     let (mut elements, mut offsets) = (Vec::new(), vec![0]);
-    // Of each value: its first place, the last array that had it, and how many had.
-    let mut seen: HashMap<u64, (u32, usize, usize)> = HashMap::default();
-    let mut order: Vec<u64> = Vec::new();
+    let mut seen: Vec<Seen> = Vec::new();
+    // Where a value stands in `seen`, in rows of many.
+    let mut known: HashMap<u64, usize> = HashMap::default();
     for row in 0..call.n_rows {
         seen.clear();
-        order.clear();
+        known.clear();
+        let is_few = lists.iter().map(|(list, _)| list.range(row).len()).sum::<usize>() <= FEW;
         let mut start = 0;
-        for (index, (list, values)) in lists.iter().enumerate() {
+        for (array, (list, values)) in lists.iter().enumerate() {
             for element in list.range(row) {
-                let place = start + element;
-                let entry = seen.entry(numbers[place]).or_insert_with(|| {
-                    order.push(numbers[place]);
-                    (place as u32, index, 1)
-                });
-                if entry.1 != index {
-                    *entry = (entry.0, index, entry.2 + 1);
+                let (place, number) = ((start + element) as u32, numbers[start + element]);
+                let at = match is_few {
+                    true => seen.iter().position(|one| one.number == number).unwrap_or(seen.len()),
+                    false => *known.entry(number).or_insert(seen.len()),
+                };
+                match seen.get_mut(at) {
+                    None => seen.push(Seen { number, place, last: array, n_arrays: 1 }),
+                    Some(one) => {
+                        one.n_arrays += usize::from(one.last != array);
+                        one.last = array;
+                    }
                 }
             }
             start += values.len();
         }
-        let kept = order.iter().map(|number| seen[number]).filter(|&(_, _, n)| keep(n, lists.len()));
-        elements.extend(kept.map(|(place, _, _)| place));
+        let kept = seen.iter().filter(|one| keep(one.n_arrays, lists.len()));
+        elements.extend(kept.map(|one| one.place));
         offsets.push(elements.len() as i64);
     }
     let values = values.gather(&elements);

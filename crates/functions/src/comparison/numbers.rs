@@ -1,13 +1,14 @@
 //! Comparison of numbers by their mathematical value, whatever their types.
 
 use super::order::Order;
-use crate::lanes::{Operand, predicate, try_binary};
+use crate::lanes::{Operand, predicate, try_binary, unary};
 use crate::number::{Cast, Number, checked_product};
 use crate::with_integer;
 use chalet_base::{Result, bail, err};
 use chalet_columns::Vector;
 use chalet_types::decimal::pow10;
 use chalet_types::{DataType, I256, Physical, U256, bf16, promotion};
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 /// Values of one machine type.
@@ -15,8 +16,8 @@ pub fn same<C: Number>(order: Order, a: Operand, b: Operand, n: usize) -> Result
     match order {
         Order::Equal => predicate::<C>(a, b, n, |x, y| x == y),
         Order::NotEqual => predicate::<C>(a, b, n, |x, y| x != y),
-        Order::Less => predicate::<C>(a, b, n, |x, y| x < y),
-        Order::LessOrEqual => predicate::<C>(a, b, n, |x, y| x <= y),
+        Order::Less => predicate::<C>(a, b, n, |x, y| x.less(y)),
+        Order::LessOrEqual => predicate::<C>(a, b, n, |x, y| x.at_most(y)),
         Order::Greater | Order::GreaterOrEqual => same::<C>(order.swapped(), b, a, n),
     }
 }
@@ -70,12 +71,17 @@ fn with_constant(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u
     if b.vector.is_null(0) {
         return Ok(vec![0; n]);
     }
-    let physical = a.vector.data.physical();
-    if bits(physical) > 128 || bits(b.vector.data.physical()) > 128 {
+    if bits(a.vector.data.physical()) > 128 || bits(b.vector.data.physical()) > 128 {
         return integers(order, a, b, n);
     }
     let value =
         b.vector.value(0).as_i256().ok_or_else(|| err!(LOGICAL_ERROR, "Constant is not an integer"))?;
+    with_value(order, a, b, value, n)
+}
+
+/// Integers of up to 128 bits against one that is the constant `b`.
+fn with_value(order: Order, a: Operand, b: Operand, value: I256, n: usize) -> Result<Vec<u8>> {
+    let physical = a.vector.data.physical();
     let width = bits(physical);
     let (least, most) = if is_signed(physical) {
         (-(I256::ONE << (width - 1)), (I256::ONE << (width - 1)) - 1)
@@ -107,7 +113,30 @@ fn integers(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
     in_type(ty.map_or(Physical::I256, |ty| ty.physical()), order, a, b, n)
 }
 
+/// Integers of up to 128 bits against a float that is the same for all rows: it becomes the integer next to it, so that no row is converted.
+fn with_float(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    let mut value = [0.0];
+    if b.vector.is_null(0) || !f64::fill(&b.vector.data, 0, &mut value) || value[0].is_nan() {
+        return Ok(vec![u8::from(order.holds(None)); n]);
+    }
+    let [float] = value;
+    let next = match order {
+        Order::Equal | Order::NotEqual if float.trunc() != float => {
+            return Ok(vec![u8::from(order == Order::NotEqual); n]);
+        }
+        Order::Less | Order::GreaterOrEqual => float.ceil(),
+        _ => float.floor(),
+    };
+    // What is beyond all integers is as far beyond these.
+    let integer: I256 = next.cast();
+    let vector = Vector::from(vec![integer]);
+    with_value(order, a, Operand { vector: &vector, ..b }, integer, n)
+}
+
 fn integer_and_float(order: Order, a: Operand, b: Operand, n: usize) -> Result<Vec<u8>> {
+    if b.constant && !a.constant && n > 0 && bits(a.vector.data.physical()) <= 128 {
+        return with_float(order, a, b, n);
+    }
     // Integers of up to 32 bits are exact in Float64.
     let width = bits(a.vector.data.physical());
     match a.vector.data.physical() {
@@ -220,6 +249,12 @@ pub fn decimals(order: Order, a: Operand, b: Operand, n: usize, checked: bool) -
             Ok(u8::from(order.holds(Some(x.cmp(&y)))))
         });
     }
+    if width == 256 && fits(x) && fits(y) {
+        let (scaled_a, scaled_b) = (brought(a, up_a, n, checked)?, brought(b, up_b, n, checked)?);
+        let a = Operand { vector: scaled_a.as_ref().unwrap_or(a.vector), ..a };
+        let b = Operand { vector: scaled_b.as_ref().unwrap_or(b.vector), ..b };
+        return integers(order, a, b, n);
+    }
     let scaled = |x: U256, unsigned: bool, up: I256| {
         let x = x.as_i256();
         let is_wrong = checked && unsigned && x < 0;
@@ -256,6 +291,23 @@ fn scaled(constant: &Operand, up: I256, width: u32) -> Option<Vector> {
         128 => Vector::from(vec![value.as_i128()]),
         _ => Vector::from(vec![value]),
     })
+}
+
+/// Values brought to another scale, in 256 bits; `None` where it is the one that they have.
+fn brought(of: Operand, up: I256, n: usize, checked: bool) -> Result<Option<Vector>> {
+    if up == 1 {
+        return Ok(None);
+    }
+    let n = if of.constant { n.min(1) } else { n };
+    let overflows = Cell::new(false);
+    let product = |x: I256| {
+        checked_product(x, up).unwrap_or_else(|| {
+            overflows.set(true);
+            x.wrapping_mul(up)
+        })
+    };
+    let values = unary::<I256, I256>(of, n, product)?;
+    if checked && overflows.get() { Err(overflow()) } else { Ok(Some(values.into())) }
 }
 
 /// A product, wrapped around, and whether it had to be. Most factors have 64 bits, and their product fits.

@@ -1,7 +1,7 @@
 //! `greatCircleDistance`, `greatCircleAngle`, `geoDistance`: how far apart two places are. The kernel approximates with
 //! tables (errors are below 0.004 %), and so do we, so that the results are its own.
 
-use crate::lanes::Operand;
+use crate::lanes::{Lane, Operand, RUN};
 use crate::math::float_function::floats;
 use crate::number::Number;
 use crate::plain::Plain;
@@ -55,20 +55,24 @@ trait Real:
 macro_rules! reals {
     ($($ty:ty)*) => {$(
         impl Real for $ty {
+            #[inline(always)]
             fn of(x: f64) -> Self {
                 x as $ty
             }
+            #[inline(always)]
             fn abs(self) -> Self {
                 self.abs()
             }
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 self.sqrt()
             }
             fn asin(self) -> Self {
                 self.asin()
             }
+            #[inline(always)]
             fn index(self) -> usize {
-                self as usize
+                (self as i64).max(0) as usize
             }
             fn tables() -> &'static Tables<Self> {
                 static TABLES: LazyLock<Tables<$ty>> = LazyLock::new(Tables::new);
@@ -82,28 +86,25 @@ reals!(f32 f64);
 
 struct Tables<T> {
     /// Cosines over a full turn.
-    cos: Vec<T>,
+    cos: [T; TURN + 1],
     /// The arcsine of the square root, over 0 to 1.
-    asin_sqrt: Vec<T>,
+    asin_sqrt: [T; UNIT + 1],
     /// By latitude, the squares of the lengths of a degree of latitude and of longitude, for each measure.
-    degrees: [Vec<(T, T)>; 3],
+    degrees: [[(T, T); LATITUDES + 1]; 3],
 }
 
 impl<T: Real> Tables<T> {
     fn new() -> Self {
-        let table = |steps: usize, f: &dyn Fn(f64) -> f64| {
-            (0..=steps).map(|i| T::of(f(i as f64))).collect::<Vec<T>>()
-        };
         let square = |x: f64| x * x;
         let metres_per_degree = DIAMETER * PI / 360.0;
         let narrow_square = |x: T| x * x;
         let degrees = |f: &dyn Fn(f64) -> (T, T)| {
-            (0..=LATITUDES).map(|i| f(i as f64 * (PI / LATITUDES as f64) - PI * 0.5)).collect::<Vec<_>>()
+            std::array::from_fn(|i| f(i as f64 * (PI / LATITUDES as f64) - PI * 0.5))
         };
         let per_degree = narrow_square(T::of(DIAMETER) * T::of(PI) / T::of(360.0));
         Tables {
-            cos: table(TURN, &|i| (2.0 * PI * i / TURN as f64).cos()),
-            asin_sqrt: table(UNIT, &|i| (i / UNIT as f64).sqrt().asin()),
+            cos: std::array::from_fn(|i| T::of((2.0 * PI * i as f64 / TURN as f64).cos())),
+            asin_sqrt: std::array::from_fn(|i| T::of((i as f64 / UNIT as f64).sqrt().asin())),
             degrees: [
                 degrees(&|latitude| (T::of(1.0), T::of(square(latitude.cos())))),
                 degrees(&|latitude| (per_degree, T::of(square(metres_per_degree * latitude.cos())))),
@@ -118,6 +119,7 @@ impl<T: Real> Tables<T> {
     }
 
     /// The cosine of an angle, moved back by a number of the table's steps.
+    #[inline(always)]
     fn cos(&self, angle: T, back: usize) -> T {
         let place = angle.abs() * (T::of(TURN as f64) / T::of(PI) / T::of(2.0));
         let step = place.index();
@@ -126,53 +128,83 @@ impl<T: Real> Tables<T> {
         self.cos[at] + (self.cos[at + 1] - self.cos[at]) * rest
     }
 
+    /// Up to 0.122 by a polynomial, beyond by the table; what is near to 1 is for [`Real::asin`].
+    #[inline(always)]
     fn asin_sqrt(&self, x: T) -> T {
-        if x < T::of(0.122) {
-            let y = x.sqrt();
-            return y
-                + x * y * T::of(0.166666666666666)
-                + x * x * y * T::of(0.075)
-                + x * x * x * y * T::of(0.044642857142857);
-        }
-        if x < T::of(0.948) {
-            let place = x * T::of(UNIT as f64);
-            let at = place.index();
-            let low = self.asin_sqrt[at];
-            return low + (self.asin_sqrt[at + 1] - low) * (place - T::of(at as f64));
-        }
-        x.sqrt().asin()
+        let y = x.sqrt();
+        let small = y
+            + x * y * T::of(0.166666666666666)
+            + x * x * y * T::of(0.075)
+            + x * x * x * y * T::of(0.044642857142857);
+        let place = x * T::of(UNIT as f64);
+        let at = place.index().min(UNIT - 1);
+        let low = self.asin_sqrt[at];
+        let large = low + (self.asin_sqrt[at + 1] - low) * (place - T::of(at as f64));
+        if x < T::of(0.122) { small } else { large }
     }
 
-    fn distance(&self, measure: Measure, [lon1, lat1, lon2, lat2]: [T; 4]) -> T {
-        let apart = |x: T, y: T| {
-            let difference = (x - y).abs();
-            if difference > T::of(180.0) { T::of(360.0) - difference } else { difference }
+    /// The distances of so many pairs of places. Where places lie decides by which of three formulas: as chance has it, so that a branch
+    /// for each pair would be taken wrongly half of the time. The usual one is computed for all of them, the others for their rows.
+    fn distances(&self, measure: Measure, coordinates: [&[T]; 4], out: &mut [T]) {
+        let (mut near, mut opposite) = ([0u16; RUN], [0u16; RUN]);
+        let (mut n_near, mut n_opposite) = (0, 0);
+        let unit = match measure {
+            Measure::Angle => T::of(360.0) / T::of(PI),
+            _ => T::of(DIAMETER),
         };
-        let (lat, lon) = (apart(lat1, lat2), apart(lon1, lon2));
-        if lon < T::of(13.0) {
-            // Near enough for a plane that touches Earth at the latitude between the two.
-            let place = (lat1 + lat2 + T::of(180.0)) * T::of(LATITUDES as f64) / T::of(360.0);
-            let at = place.index() & (LATITUDES - 1);
-            let table = &self.degrees[measure as usize];
-            let (low, high) = (table[at], table[at + 1]);
-            let rest = place - T::of(at as f64);
-            let north = low.0 + (high.0 - low.0) * rest;
-            let east = low.1 + (high.1 - low.1) * rest;
-            return (north * lat * lat + east * lon * lon).sqrt();
+        let of_row = |row: usize| coordinates.map(|values| values[row]);
+        for (row, place) in out.iter_mut().enumerate().take(RUN) {
+            let x = haversine(self, of_row(row));
+            *place = unit * self.asin_sqrt(x);
+            near[n_near] = row as u16;
+            n_near += usize::from(apart(coordinates[0][row], coordinates[2][row]) < T::of(NEAR));
+            opposite[n_opposite] = row as u16;
+            n_opposite += usize::from(!(x < T::of(0.948)));
         }
-        // The haversine formula.
-        let (radian, half) = (T::of(PI / 180.0), T::of(PI / 360.0));
-        let sin_squared = |angle: T| {
-            let sin = self.cos(angle, TURN / 4);
-            sin * sin
-        };
-        let a = sin_squared(lat * half)
-            + self.cos(lat1 * radian, 0) * self.cos(lat2 * radian, 0) * sin_squared(lon * half);
-        match measure {
-            Measure::Angle => T::of(360.0) / T::of(PI) * self.asin_sqrt(a),
-            _ => T::of(DIAMETER) * self.asin_sqrt(a),
+        for row in opposite[..n_opposite].iter().map(|row| usize::from(*row)) {
+            out[row] = unit * haversine(self, of_row(row)).sqrt().asin();
+        }
+        for row in near[..n_near].iter().map(|row| usize::from(*row)) {
+            out[row] = self.on_a_plane(measure, of_row(row));
         }
     }
+
+    /// Near enough for a plane that touches Earth at the latitude between the two.
+    #[inline(always)]
+    fn on_a_plane(&self, measure: Measure, [lon1, lat1, lon2, lat2]: [T; 4]) -> T {
+        let (lat, lon) = (apart(lat1, lat2), apart(lon1, lon2));
+        let place = (lat1 + lat2 + T::of(180.0)) * T::of(LATITUDES as f64) / T::of(360.0);
+        let at = place.index() & (LATITUDES - 1);
+        let table = &self.degrees[measure as usize];
+        let (low, high) = (table[at], table[at + 1]);
+        let rest = place - T::of(at as f64);
+        let north = low.0 + (high.0 - low.0) * rest;
+        let east = low.1 + (high.1 - low.1) * rest;
+        (north * lat * lat + east * lon * lon).sqrt()
+    }
+}
+
+/// Degrees of longitude within which Earth is as a plane.
+const NEAR: f64 = 13.0;
+
+/// How far two angles are apart.
+#[inline(always)]
+fn apart<T: Real>(x: T, y: T) -> T {
+    let difference = (x - y).abs();
+    if difference > T::of(180.0) { T::of(360.0) - difference } else { difference }
+}
+
+/// The square of the sine of half the angle between two places.
+#[inline(always)]
+fn haversine<T: Real>(tables: &Tables<T>, [lon1, lat1, lon2, lat2]: [T; 4]) -> T {
+    let (lat, lon) = (apart(lat1, lat2), apart(lon1, lon2));
+    let (radian, half) = (T::of(PI / 180.0), T::of(PI / 360.0));
+    let sin_squared = |angle: T| {
+        let sin = tables.cos(angle, TURN / 4);
+        sin * sin
+    };
+    sin_squared(lat * half)
+        + tables.cos(lat1 * radian, 0) * tables.cos(lat2 * radian, 0) * sin_squared(lon * half)
 }
 
 fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
@@ -195,16 +227,23 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context) -> Result<Bound> {
 fn execute(call: &Call, measure: Measure) -> Result<Column> {
     fn run<T: Real>(call: &Call, measure: Measure) -> Result<Column> {
         let n = call.n_rows;
-        let mut coordinates = Vec::with_capacity(4);
+        let mut vectors = Vec::with_capacity(4);
         for index in 0..4 {
-            let operand = Operand::of(call, index);
-            let vector = floats(operand, n)?;
-            coordinates.push(crate::lanes::unary::<T, T>(Operand { vector: &vector, ..operand }, n, |x| x)?);
+            vectors.push(floats(Operand::of(call, index), n)?);
+        }
+        let mut lanes = Vec::with_capacity(4);
+        for (index, vector) in vectors.iter().enumerate() {
+            lanes.push(Lane::<T>::new(Operand { vector, ..Operand::of(call, index) }, n)?);
         }
         let tables = T::tables();
-        let distance =
-            |row: usize| tables.distance(measure, [0, 1, 2, 3].map(|index| coordinates[index][row]));
-        Ok(Vector::from((0..n).map(distance).collect::<Vec<T>>()).into())
+        let mut out = vec![T::default(); n];
+        for (number, some) in out.chunks_mut(RUN).enumerate() {
+            let [a, b, c, d] = &mut lanes[..] else { break };
+            let (start, len) = (number * RUN, some.len());
+            let coordinates = [a.run(start, len), b.run(start, len), c.run(start, len), d.run(start, len)];
+            tables.distances(measure, coordinates, some);
+        }
+        Ok(Vector::from(out).into())
     }
     match call.result {
         DataType::Float64 => run::<f64>(call, measure),

@@ -1,12 +1,8 @@
 //! Digests of many strings side by side, one in each lane of a register: a digest is one long chain of dependent additions,
 //! which leaves most of a processor idle.
 
-use chalet_base::simd_dispatch::dispatch_simd;
-
-/// Strings at once: as many as a register of 256 bits has lanes.
-pub const LANES: usize = 8;
-
-pub type Lanes = [u32; LANES];
+use super::lane_words::{Portable, Words};
+use chalet_base::simd_dispatch::{Level, level};
 
 /// A digest whose state is `N` words and whose blocks are of 64 bytes, with the length in bits in the last 8.
 pub trait LaneDigest<const N: usize> {
@@ -15,13 +11,68 @@ pub trait LaneDigest<const N: usize> {
     const BIG_ENDIAN: bool;
 
     /// What is added to the state for a block. Must be inlined to be compiled for wide registers.
-    fn compress(block: &[Lanes; 16], state: [Lanes; N]) -> [Lanes; N];
+    fn compress<const L: usize, W: Words<L>>(block: &[W; 16], state: [W; N]) -> [W; N];
 }
 
-/// A number in every lane.
+/// Adds a block of each of `L` strings to their states.
+type Compress<const N: usize, const L: usize> = fn(&[[u32; L]; 16], [[u32; L]; N]) -> [[u32; L]; N];
+
 #[inline(always)]
-pub fn each(f: impl Fn(usize) -> u32) -> Lanes {
-    std::array::from_fn(f)
+fn compress<const N: usize, const L: usize, D: LaneDigest<N>, W: Words<L>>(
+    block: &[[u32; L]; 16],
+    state: [[u32; L]; N],
+) -> [[u32; L]; N] {
+    let before = state.each_ref().map(W::load);
+    let after = D::compress::<L, W>(&block.each_ref().map(W::load), before);
+    std::array::from_fn(|word| after[word].add(before[word]).store())
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::super::lane_words::x86::{Avx2, Avx512};
+    use super::{LaneDigest, compress};
+
+    #[target_feature(enable = "avx2")]
+    pub fn eight<const N: usize, D: LaneDigest<N>>(
+        block: &[[u32; 8]; 16],
+        state: [[u32; 8]; N],
+    ) -> [[u32; 8]; N] {
+        compress::<N, 8, D, Avx2>(block, state)
+    }
+
+    #[target_feature(enable = "avx512f")]
+    pub fn sixteen<const N: usize, D: LaneDigest<N>>(
+        block: &[[u32; 16]; 16],
+        state: [[u32; 16]; N],
+    ) -> [[u32; 16]; N] {
+        compress::<N, 16, D, Avx512>(block, state)
+    }
+}
+
+/// The digests of strings, one behind the other.
+pub fn digests<'a, const N: usize, D: LaneDigest<N>>(
+    strings: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> Vec<u8> {
+    digests_at::<N, D>(level(), strings)
+}
+
+fn digests_at<'a, const N: usize, D: LaneDigest<N>>(
+    level: Level,
+    strings: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> Vec<u8> {
+    match level {
+        // SAFETY: the processor has the instructions of its level.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => {
+            side_by_side::<N, 16, D>(|block, state| unsafe { x86::sixteen::<N, D>(block, state) }, strings)
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => {
+            side_by_side::<N, 8, D>(|block, state| unsafe { x86::eight::<N, D>(block, state) }, strings)
+        }
+        _ => side_by_side::<N, 8, D>(compress::<N, 8, D, Portable>, strings),
+    }
 }
 
 /// A string in a lane.
@@ -41,32 +92,27 @@ fn word(bytes: [u8; 4], big_endian: bool) -> u32 {
     if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
 }
 
-/// The digests of strings, one behind the other. A lane takes the next string when it is done with one.
-pub fn digests<'a, const N: usize, D: LaneDigest<N>>(
+/// A lane takes the next string when it is done with one.
+fn side_by_side<'a, const N: usize, const L: usize, D: LaneDigest<N>>(
+    compress: Compress<N, L>,
     strings: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Vec<u8> {
     let width = N * 4;
     let mut out = vec![0; strings.len() * width];
     let mut strings = strings.enumerate();
     let mut next = || strings.next().map(|(row, s)| Job { row, rest: s, len: s.len(), is_ended: false });
-    let mut jobs: [Option<Job>; LANES] = std::array::from_fn(|_| next());
-    let mut block = [[0; LANES]; 16];
-    let mut used = [WORDS; LANES];
-    let mut state = D::START.map(|word| [word; LANES]);
+    let mut jobs: [Option<Job>; L] = std::array::from_fn(|_| next());
+    let mut block = [[0; L]; 16];
+    let mut used = [WORDS; L];
+    let mut state = D::START.map(|word| [word; L]);
     while jobs.iter().any(Option::is_some) {
-        let mut is_last = [false; LANES];
+        let mut is_last = [false; L];
         for (lane, job) in jobs.iter_mut().enumerate() {
             if let Some(job) = job {
                 is_last[lane] = fill(&mut block, &mut used[lane], lane, job, D::BIG_ENDIAN);
             }
         }
-        state = dispatch_simd(|| {
-            let mut after = D::compress(&block, state);
-            for (lanes, before) in after.iter_mut().zip(state) {
-                lanes.iter_mut().zip(before).for_each(|(word, before)| *word = word.wrapping_add(before));
-            }
-            after
-        });
+        state = compress(&block, state);
         for (lane, job) in jobs.iter_mut().enumerate().filter(|(lane, _)| is_last[*lane]) {
             if let Some(Job { row, .. }) = job {
                 let places = out[*row * width..][..width].as_chunks_mut::<4>().0;
@@ -87,7 +133,13 @@ const WORDS: usize = 14;
 /// Puts the next block of a string into a lane: whether it is the last one. `used` are the words of the lane, but for those of the
 /// length, that may be other than 0.
 #[inline(always)]
-fn fill(block: &mut [Lanes; 16], used: &mut usize, lane: usize, job: &mut Job, big_endian: bool) -> bool {
+fn fill<const L: usize>(
+    block: &mut [[u32; L]; 16],
+    used: &mut usize,
+    lane: usize,
+    job: &mut Job,
+    big_endian: bool,
+) -> bool {
     if let Some((bytes, rest)) = job.rest.split_first_chunk::<64>() {
         for (place, bytes) in block.iter_mut().zip(bytes.as_chunks::<4>().0) {
             place[lane] = word(*bytes, big_endian);
@@ -122,4 +174,11 @@ fn fill(block: &mut [Lanes; 16], used: &mut usize, lane: usize, job: &mut Job, b
     let (first, second) = if big_endian { (high, low) } else { (low, high) };
     (block[WORDS][lane], block[WORDS + 1][lane]) = (first, second);
     true
+}
+
+/// The digests of strings at each level that this processor has.
+#[cfg(test)]
+pub fn digests_at_each_level<const N: usize, D: LaneDigest<N>>(texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let levels = [Level::Plain, Level::Avx2, Level::Avx512].into_iter().filter(|one| *one <= level());
+    levels.map(|level| digests_at::<N, D>(level, texts.iter().map(|text| &text[..]))).collect()
 }

@@ -8,6 +8,7 @@ mod iceberg;
 mod int_hash;
 mod java;
 mod kostik;
+mod lane_words;
 mod md5_lanes;
 mod metro;
 mod murmur;

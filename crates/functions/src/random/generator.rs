@@ -1,6 +1,6 @@
 //! A small fast generator of random numbers, seeded apart for each call and each block. Not cryptographic.
 
-use chalet_base::simd_dispatch::dispatch_simd;
+use chalet_base::simd_dispatch::{Level, level};
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -80,19 +80,59 @@ impl Generator {
             state.iter_mut().zip(own.state).for_each(|(of_lanes, word)| of_lanes[lane] = word);
         }
         let (chunks, rest) = bytes.as_chunks_mut::<{ LANES * 8 }>();
-        dispatch_simd(|| {
-            let [mut a, mut b, mut c, mut d] = state;
-            for chunk in chunks {
-                for (lane, word) in chunk.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-                    // As `next`.
-                    let (w, x, y, z) = (a[lane], b[lane], c[lane], d[lane]);
-                    *word = w.wrapping_add(z).rotate_left(23).wrapping_add(w).to_le_bytes();
-                    let (y, z) = (y ^ w, z ^ x);
-                    (a[lane], b[lane], c[lane], d[lane]) = (w ^ z, x ^ y, y ^ (x << 17), z.rotate_left(45));
-                }
-            }
-        });
+        match level() {
+            // SAFETY: the processor has AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2 | Level::Avx512 => unsafe { x86::fill(&state, chunks) },
+            _ => fill_chunks(state, chunks),
+        }
         rest
+    }
+}
+
+/// Fills chunks with the words that each lane gives.
+fn fill_chunks([mut a, mut b, mut c, mut d]: [[u64; LANES]; 4], chunks: &mut [[u8; LANES * 8]]) {
+    for chunk in chunks {
+        for (lane, word) in chunk.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            // As `next`.
+            let (w, x, y, z) = (a[lane], b[lane], c[lane], d[lane]);
+            *word = w.wrapping_add(z).rotate_left(23).wrapping_add(w).to_le_bytes();
+            let (y, z) = (y ^ w, z ^ x);
+            (a[lane], b[lane], c[lane], d[lane]) = (w ^ z, x ^ y, y ^ (x << 17), z.rotate_left(45));
+        }
+    }
+}
+
+/// The same by registers of four lanes: the compiler does not find them in the loop over words (148 and 40 ns for 1,000 bytes, 2026-11-27).
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::LANES;
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx2")]
+    pub fn fill(state: &[[u64; LANES]; 4], chunks: &mut [[u8; LANES * 8]]) {
+        let mut halves = [0, 1].map(|half| {
+            state.each_ref().map(|words| {
+                let [a, b, c, d] = words.as_chunks::<4>().0[half].map(u64::cast_signed);
+                _mm256_setr_epi64x(a, b, c, d)
+            })
+        });
+        for chunk in chunks {
+            let (places, _) = chunk.as_chunks_mut::<32>();
+            for (place, [a, b, c, d]) in places.iter_mut().zip(&mut halves) {
+                let sum = _mm256_add_epi64(*a, *d);
+                let turned = _mm256_or_si256(_mm256_slli_epi64::<23>(sum), _mm256_srli_epi64::<41>(sum));
+                // SAFETY: the place has 32 bytes, and may lie anywhere.
+                unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), _mm256_add_epi64(turned, *a)) };
+                let shifted = _mm256_slli_epi64::<17>(*b);
+                *c = _mm256_xor_si256(*c, *a);
+                *d = _mm256_xor_si256(*d, *b);
+                *b = _mm256_xor_si256(*b, *c);
+                *a = _mm256_xor_si256(*a, *d);
+                *c = _mm256_xor_si256(*c, shifted);
+                *d = _mm256_or_si256(_mm256_slli_epi64::<45>(*d), _mm256_srli_epi64::<19>(*d));
+            }
+        }
     }
 }
 
@@ -174,6 +214,18 @@ mod tests {
         let mut first = Generator::seeded(Generator::seeded(9).next());
         let words = bytes.as_chunks::<8>().0;
         assert_eq!((words[0], words[LANES]), (first.next().to_le_bytes(), first.next().to_le_bytes()));
+        // By any registers.
+        let state =
+            std::array::from_fn(|word| std::array::from_fn(|lane| (word * 77 + lane) as u64 | 1 << 60));
+        let mut chunks = [[0u8; LANES * 8]; 50];
+        fill_chunks(state, &mut chunks);
+        #[cfg(target_arch = "x86_64")]
+        if level() > Level::Plain {
+            let mut others = [[0u8; LANES * 8]; 50];
+            // SAFETY: the processor has AVX2.
+            unsafe { x86::fill(&state, &mut others) };
+            assert_eq!(chunks, others);
+        }
     }
 
     #[test]

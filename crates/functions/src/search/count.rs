@@ -131,7 +131,9 @@ impl ScalarFunction for &'static Count {
                         continue;
                     };
                     counts.push(match &constant {
-                        Some(finder) => count(&text[from..], finder.needle(), |text| finder.find(text)),
+                        Some(finder) => {
+                            count(&text[from..], finder.needle(), |text| find_prepared(text, finder))
+                        }
                         None => {
                             let needle = fold.apply_in(needles.get(row), &mut needle_scratch);
                             count(&text[from..], needle, |text| find_once(text, needle))

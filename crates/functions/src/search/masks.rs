@@ -129,6 +129,8 @@ fn find_by_ends(
     let (case_of_first, case_of_last) = (case(first), case(last));
     let n_places = (text.len() + 1).checked_sub(len)?;
     let mut from = 0;
+    // Where there are so many places, the last ones are those before the end: some are looked at twice, and all that is fetched is text.
+    let last_from = n_places.saturating_sub(LANES);
     while from < n_places {
         // No bits are set behind the end: the zeros there may be what is looked for.
         let ends = Lanes::at(text, from + len - 1).equal(case_of_last, last);
@@ -141,7 +143,26 @@ fn find_by_ends(
             }
             places &= places - 1;
         }
-        from += LANES;
+        from = if from < last_from { last_from.min(from + LANES) } else { n_places };
+    }
+    None
+}
+
+/// [`find`] in a string that its view holds: behind four bytes with its length.
+#[inline(always)]
+pub fn find_in_view(view: u128, len: usize, needle: &[u8]) -> Option<usize> {
+    let (Some(&first), Some(&last)) = (needle.first(), needle.last()) else { return Some(0) };
+    let n_places = (len + 1).checked_sub(needle.len())?;
+    let bytes = view.to_le_bytes();
+    let lanes = Lanes::at(&bytes, 0);
+    let (starts, ends) = (lanes.equal(0, first) >> 4, lanes.equal(0, last) >> (4 + needle.len() - 1));
+    let mut places = starts & ends & ((1 << n_places) - 1);
+    while places != 0 {
+        let place = places.trailing_zeros() as usize;
+        if needle.len() <= 2 || bytes[4 + place..].starts_with(needle) {
+            return Some(place);
+        }
+        places &= places - 1;
     }
     None
 }
@@ -259,11 +280,17 @@ mod tests {
             let mut some = |most: u32| -> Vec<u8> {
                 (0..next(most)).map(|_| b"aB\0b\xc1A{["[next(letters) as usize]).collect()
             };
-            let (text, needle) = (some(70), some(6));
+            let (text, needle) = (some(70), some(if letters == 4 { 40 } else { 6 }));
             let mut places = Vec::new();
             each_place(&text, b'a', |place| places.push(place));
             assert_eq!(places, memchr::memchr_iter(b'a', &text).collect::<Vec<_>>(), "{text:?}");
             assert_eq!(find(&text, &needle), memchr::memmem::find(&text, &needle), "{text:?} {needle:?}");
+            let short = &text[..text.len().min(12)];
+            let mut view = [0xff; 16];
+            view[0] = short.len() as u8;
+            view[4..][..short.len()].copy_from_slice(short);
+            let found = find_in_view(u128::from_le_bytes(view), short.len(), &needle);
+            assert_eq!(found, memchr::memmem::find(short, &needle), "{short:?} {needle:?}");
             let (lower, needle) = (text.to_ascii_lowercase(), needle.to_ascii_lowercase());
             let expected = memchr::memmem::find(&lower, &needle);
             assert_eq!(find_any_case(&text, &needle), expected, "{text:?} {needle:?}");

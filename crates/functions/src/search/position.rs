@@ -3,7 +3,7 @@
 use super::masks;
 use crate::string_args::{Kind, StringArg, begins_char, count_chars, expect, integers};
 use chalet_base::{Result, ensure};
-use chalet_columns::{Column, Vector};
+use chalet_columns::{Column, INLINE, Strings, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Record, Registry, ScalarFunction,
 };
@@ -128,10 +128,24 @@ pub fn find_once(text: &[u8], needle: &[u8]) -> Option<usize> {
 /// Texts up to this length are searched without regard to case as they are; longer ones are put into lower case, and the search prepared.
 const SHORT_ANY_CASE: usize = 256;
 
-/// [`find_once`] where the search was prepared, which is worth it in longer texts.
+/// [`find_once`] where the search was prepared, which is quicker in texts of any length (2026-11-27: 5 to 8 ns for 40 bytes, 8 to 16 without).
 #[inline]
 pub fn find_prepared(text: &[u8], finder: &Finder) -> Option<usize> {
-    if text.len() > SHORT { finder.find(text) } else { find_once(text, finder.needle()) }
+    finder.find(text)
+}
+
+/// For each string, the place of the needle's first occurrence from 1, else 0.
+fn bytes_before(strings: &Strings, finder: &Finder) -> Vec<u64> {
+    let needle = finder.needle();
+    let place = |(view, text): (&u128, &[u8])| {
+        let found = match text.len() <= INLINE {
+            // Most texts of queries are so short: one register has all of them.
+            true => masks::find_in_view(*view, text.len(), needle),
+            false => find_prepared(text, finder),
+        };
+        found.map_or(0, |place| place as u64 + 1)
+    };
+    strings.views().iter().zip(strings.iter()).map(place).collect()
 }
 
 struct Position {
@@ -219,6 +233,11 @@ impl ScalarFunction for &'static Position {
         let (haystacks, needles) = (StringArg::of(call, haystack)?, StringArg::of(call, needle)?);
         let starts = if call.args.len() == 3 { Some(integers(call, 2)?) } else { None };
         let constant = needles.constant().map(|needle| Finder::new(&self.fold.apply(needle)).into_owned());
+        if let (Some(finder), None, Fold::Exact, false) = (&constant, &starts, self.fold, self.chars)
+            && let Some(strings) = haystacks.each()
+        {
+            return Ok(Vector::from(bytes_before(strings, finder)).into());
+        }
         let (mut scratch, mut needle_scratch) = (Vec::new(), Vec::new());
         let find = |row: usize| {
             let (haystack, is_any_case) = self.fold.searched(haystacks.get(row), &mut scratch);

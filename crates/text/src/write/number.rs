@@ -8,19 +8,28 @@ pub fn integer(out: &mut Vec<u8>, x: impl itoa::Integer) {
     out.extend_from_slice(itoa::Buffer::new().format(x).as_bytes());
 }
 
-pub fn u256(out: &mut Vec<u8>, mut x: U256) {
-    // Groups of 19 digits fit 64 bits.
-    const GROUP: u64 = 10_000_000_000_000_000_000;
+pub fn u256(out: &mut Vec<u8>, x: U256) {
+    if let Ok(short) = u64::try_from(x) {
+        return integer(out, short);
+    }
+    if let Ok(short) = u128::try_from(x) {
+        return integer(out, short);
+    }
+    // Groups of 19 digits fit 64 bits: they are what long division by 10^19 leaves, word by word from the highest one down.
+    const GROUP: u128 = 10u128.pow(19);
+    let (high, low) = x.into_words();
+    let mut words = [high >> 64, high, low >> 64, low].map(|word| word as u64);
     let mut groups = [0u64; 5];
-    let mut n = 0;
-    loop {
-        let quotient = x / U256::from(GROUP);
-        groups[n] = (x - quotient * U256::from(GROUP)).as_u64();
-        n += 1;
-        x = quotient;
-        if x == U256::ZERO {
-            break;
+    let (mut n, mut first) = (0, 0);
+    while first < words.len() {
+        let mut rest = 0u64;
+        for word in &mut words[first..] {
+            let dividend = u128::from(rest) << 64 | u128::from(*word);
+            (*word, rest) = ((dividend / GROUP) as u64, (dividend % GROUP) as u64);
         }
+        groups[n] = rest;
+        n += 1;
+        first += words[first..].iter().take_while(|word| **word == 0).count();
     }
     integer(out, groups[n - 1]);
     for group in groups[..n - 1].iter().rev() {
@@ -363,6 +372,15 @@ mod tests {
     fn wide_integers() {
         assert_eq!(text(|out| u256(out, U256::MAX)), U256::MAX.to_string());
         assert_eq!(text(|out| i256(out, I256::MIN)), I256::MIN.to_string());
+        let mut x = U256::ONE;
+        for factor in [3u64, 10, 1 << 40, 10_000_000_000_000_000_000].into_iter().cycle().take(300) {
+            x = x.wrapping_mul(factor.into());
+            assert_eq!(text(|out| u256(out, x)), x.to_string());
+            assert_eq!(text(|out| u256(out, !x)), (!x).to_string());
+            let before = x.wrapping_sub(U256::ONE);
+            assert_eq!(text(|out| u256(out, before)), before.to_string());
+            x = if x == 0 { U256::MAX / 7 } else { x };
+        }
         assert_eq!(text(|out| u256(out, U256::from(10u64).pow(19))), "10000000000000000000");
     }
 }

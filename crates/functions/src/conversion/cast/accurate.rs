@@ -3,14 +3,17 @@
 use super::numbers::wide_of_f64;
 use super::or_null::zero_unless;
 use super::rules::{Mode, Rules};
+use crate::number::Number;
 use chalet_base::{Result, err};
 use chalet_columns::{Data, NullBuffer, Vector};
-use chalet_types::{AsI256, DataType, I256, Physical, Value};
+use chalet_types::{AsI256, AsU256, DataType, I256, Physical, U256, Value};
 
 /// Fails or gives NULL where a value does not fit exactly.
 pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
     let narrow = matches!(vector.data, Data::F32(_) | Data::BF16(_));
-    let fits: Vec<bool> = match fits_narrow(&vector.data, to) {
+    // Addresses and UUIDs have as many bits, and are no integers.
+    let wide = || if from.is_integer() { fits_wide(&vector.data, to) } else { None };
+    let fits: Vec<bool> = match fits_narrow(&vector.data, to).or_else(wide) {
         Some(fits) => fits,
         None => (0..vector.len()).map(|row| exact(&vector.value(row), to, narrow)).collect(),
     };
@@ -78,6 +81,41 @@ fn fits_narrow(data: &Data, to: &DataType) -> Option<Vec<bool>> {
             )
         }
     }
+}
+
+/// [`exact`] of all values of integers of 128 and 256 bits, where the target counts as an integer.
+fn fits_wide(data: &Data, to: &DataType) -> Option<Vec<bool>> {
+    let physical = to.physical();
+    let (low, high): (I256, U256) = match bounds(to) {
+        Some((low, high)) => (low.into(), high.as_u256()),
+        None => {
+            let bits = 8 * physical.width().filter(|_| to.is_integer() && *to != DataType::Bool)? as u32;
+            match to.is_unsigned() {
+                true => (I256::ZERO, U256::MAX >> (256 - bits)),
+                false => (I256::MIN >> (256 - bits), U256::MAX >> (257 - bits)),
+            }
+        }
+    };
+    // The part of these bounds that the integers can reach.
+    let high_signed = high.min(I256::MAX.as_u256()).as_i256();
+    Some(match data {
+        Data::I128(values) => {
+            let low = low.max(i128::MIN.into()).as_i128();
+            let high = high_signed.min(i128::MAX.into()).as_i128();
+            values.iter().map(|x| (low <= *x) & (*x <= high)).collect()
+        }
+        Data::U128(values) => {
+            let low = low.max(I256::ZERO).as_u128();
+            let high = high.min(u128::MAX.into()).as_u128();
+            values.iter().map(|x| (low <= *x) & (*x <= high)).collect()
+        }
+        Data::I256(values) => values.iter().map(|x| !x.less(low) & !high_signed.less(*x)).collect(),
+        Data::U256(values) => {
+            let low = low.max(I256::ZERO).as_u256();
+            values.iter().map(|x| !x.less(low) & !high.less(*x)).collect()
+        }
+        _ => return None,
+    })
 }
 
 /// Dates and times of day count by what they can show.
