@@ -223,6 +223,12 @@ impl<'b> SelectBinder<'b> {
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
+        let (tested, late) = read_by(having.as_ref(), late);
+        ensure!(
+            tested.is_empty() || !select.with_totals,
+            ILLEGAL_COLUMN,
+            "Having clause cannot contain arrayJoin"
+        );
         if let Some(condition) = filter {
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }
@@ -232,13 +238,11 @@ impl<'b> SelectBinder<'b> {
         if aggregated {
             let totals_having = having.as_ref().filter(|_| select.with_totals);
             plan = self.aggregate(plan, select, totals_having, &mut after)?;
-            after.allowed.extend(late.iter().map(|a| a.field.id));
+            after.allowed.extend(tested.iter().chain(&late).map(|a| a.field.id));
         }
         after.allowed.extend(self.windows.iter().map(|w| w.call.field.id));
         let rewrite = |binder: &Self, e: &Expr| binder.after_aggregation(e, &after, aggregated);
         let filter = having.as_ref().filter(|_| !(select.with_totals && aggregated));
-        let (tested, late) = read_by(having.as_ref(), late);
-        ensure!(tested.is_empty() || filter.is_some(), ILLEGAL_COLUMN, "Having clause cannot contain arrayJoin");
         let rewritten = |joins: Vec<KnownArrayJoin>| -> Result<Vec<_>> {
             joins.into_iter().map(|a| Ok(KnownArrayJoin { array: rewrite(self, &a.array)?, ..a })).collect()
         };
