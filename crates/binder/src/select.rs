@@ -11,8 +11,8 @@ use crate::shared::{Shared, count_uses_of_select};
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
-    ColumnId, Distinct, Expr, Field, Fill, Filter, FromEnd, Limit, LimitBy, Plan, Project, Sort,
-    SortKey, Window,
+    ColumnId, Distinct, Expr, Field, Fill, Filter, FromEnd, Limit, LimitBy, Plan, Project, Sort, SortKey,
+    Window,
 };
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;

@@ -82,7 +82,8 @@ impl SelectBinder<'_> {
     /// Is one of the words an alias here or further out?
     fn has_alias_among(&self, words: &HashSet<String>) -> bool {
         let of_lambdas = self.lambda_aliases.iter().map(LambdaAlias::name);
-        let is_own = self.aliases.keys().chain(self.lambda_params.iter().map(|(name, _)| name)).chain(of_lambdas);
+        let is_own =
+            self.aliases.keys().chain(self.lambda_params.iter().map(|(name, _)| name)).chain(of_lambdas);
         is_own.into_iter().any(|name| words.contains(name))
             || self.query.outer.is_some_and(|outer| outer.has_alias_among(words))
     }

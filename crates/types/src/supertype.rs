@@ -31,7 +31,8 @@ fn float_of_several(types: &[DataType]) -> Option<DataType> {
         return None;
     }
     let bits = |ty: &DataType| 8 * ty.physical().width().unwrap_or(1) as u32;
-    let widest = |of: &dyn Fn(&DataType) -> bool| numbers.iter().filter(|ty| of(ty)).map(bits).max().unwrap_or(0);
+    let widest =
+        |of: &dyn Fn(&DataType) -> bool| numbers.iter().filter(|ty| of(ty)).map(bits).max().unwrap_or(0);
     let floats = widest(&|ty| ty.is_float());
     let unsigned = widest(&|ty| ty.is_unsigned());
     let signed = widest(&|ty| ty.is_integer() && !ty.is_unsigned());

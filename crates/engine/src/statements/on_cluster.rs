@@ -3,6 +3,7 @@
 
 use crate::macros;
 use crate::query_context::QueryContext;
+use crate::tables::existing;
 use chalet_base::{Result, bail, ensure};
 use chalet_syntax::ast::{self, StatementKind};
 
@@ -11,6 +12,10 @@ pub(super) fn check(statement: &ast::Statement, ctx: &QueryContext) -> Result<()
     let Some(cluster) = &statement.cluster else { return Ok(()) };
     match &statement.kind {
         StatementKind::CreateView(_) => Ok(()),
+        StatementKind::Delete { table, .. } => {
+            existing(table, ctx)?;
+            disabled(ctx)
+        }
         StatementKind::CreateTable(create) if create.temporary => bail!(
             INCORRECT_QUERY,
             "Temporary objects (tables/views) cannot be created ON CLUSTER. You should not specify a cluster for a temporary \

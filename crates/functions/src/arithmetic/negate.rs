@@ -34,7 +34,9 @@ pub fn negated(ty: &DataType) -> Option<DataType> {
         }
         DataType::Nothing => Some(DataType::Nothing),
         DataType::IPv6 => None,
-        _ => promotion::negation(Some(as_number(ty)).filter(|number| number.is_number() && !is_address(ty))?.as_ref()),
+        _ => promotion::negation(
+            Some(as_number(ty)).filter(|number| number.is_number() && !is_address(ty))?.as_ref(),
+        ),
     }
 }
 

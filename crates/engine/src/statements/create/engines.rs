@@ -191,12 +191,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// What the kernel says of engines that it refuses as it stands alone.
-fn refused(
-    name: &str,
-    create: &ast::CreateTable,
-    storage: &ast::Storage,
-    ctx: &QueryContext,
-) -> Result<()> {
+fn refused(name: &str, create: &ast::CreateTable, storage: &ast::Storage, ctx: &QueryContext) -> Result<()> {
     match name {
         "KeeperMap" => bail!(
             BAD_ARGUMENTS,

@@ -19,6 +19,11 @@ pub(super) fn refused(
     let is_keyed = storage.order_by.is_some() || storage.primary_key.is_some();
     if !is_keyed {
         try_local(local, create, storage, texts.len(), ctx)?;
+        bail!(
+            NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+            "ORDER BY or PRIMARY KEY clause is missing. Consider using extended storage definition syntax with ORDER BY or \
+             PRIMARY KEY clause"
+        );
     }
     let known_uuid = create.uuid.as_deref();
     let (path, replica) = match &texts[..] {
