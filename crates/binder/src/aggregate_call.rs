@@ -30,13 +30,16 @@ impl SelectBinder<'_> {
                  aggregation"
             ),
         }
-        if self.lambda_params.len() > self.transformer_params {
-            bail!(ILLEGAL_AGGREGATION, "Aggregate function {e} is found inside of a lambda expression");
-        }
         let outer = std::mem::replace(&mut self.place, Place::InsideAggregate);
         let resolved = self.resolve_aggregate(call);
         self.place = outer;
         let (resolved, args, shown) = resolved?;
+        // What a lambda is called with is not known to who groups rows.
+        ensure!(
+            !args.iter().flat_map(Expr::columns).any(|id| self.lambda_columns.contains(&id)),
+            NOT_FOUND_COLUMN_IN_BLOCK,
+            "Aggregate function {e} takes a parameter of the lambda that it is found in"
+        );
         // An alias in the arguments may stand for one that was bound before.
         let inner = args.iter().flat_map(Expr::columns);
         let inner =

@@ -4,6 +4,7 @@ use crate::environment::Environment;
 use crate::names::place;
 use crate::select::SelectBinder;
 use crate::shown_type::{argument, writes_shown_type};
+use chalet_base::hash::HashMap;
 use chalet_base::{Result, bail, err, suggest};
 use chalet_columns::{Block, Column};
 use chalet_function_api::call::{BoundFunction, Input};
@@ -310,8 +311,9 @@ impl SelectBinder<'_> {
         let known = self.aliases.clone();
         self.aliases.extend(lambdas);
         let outer = std::mem::replace(&mut self.lambda_params, values);
+        let outer_aliases = std::mem::take(&mut self.lambda_aliases);
         let bound = self.expr(&body);
-        self.lambda_params = outer;
+        (self.lambda_params, self.lambda_aliases) = (outer, outer_aliases);
         self.aliases = known;
         bound.map(Some)
     }
@@ -322,6 +324,11 @@ impl SelectBinder<'_> {
             let position = params.iter().position(|param| param == name)?;
             Some(ast::Expr { alias: None, ..args[position].clone() })
         });
+        if !self.lambda_params.is_empty() {
+            let mut given = HashMap::default();
+            crate::aliases::collect_aliases(&body, &mut given)?;
+            return self.with_lambda_aliases(given, |binder| binder.expr(&body));
+        }
         let mut aliases = self.aliases.clone();
         crate::aliases::collect_aliases(&body, &mut aliases)?;
         let known = std::mem::replace(&mut self.aliases, aliases);
@@ -389,7 +396,7 @@ impl SelectBinder<'_> {
                 self.lambda_params.push((param.name.clone(), Expr::Column(*id, ty.clone())));
                 self.lambda_columns.push(*id);
             }
-            let body = self.expr(&body);
+            let body = self.lambda_body(&params, &body);
             self.lambda_params.truncate(depth);
             self.lambda_columns.truncate(n_columns);
             let body = body?;

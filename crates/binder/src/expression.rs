@@ -29,6 +29,10 @@ impl<'b> SelectBinder<'b> {
             Some(alias) if self.lambda_params.is_empty() && self.aliases.contains_key(&alias.name) => {
                 self.alias(&alias.name, e)
             }
+            Some(alias) if !self.lambda_aliases.is_empty() => match self.by_lambda_alias(&alias.name)? {
+                Some(bound) => Ok(bound),
+                None => self.kind(e),
+            },
             _ => self.kind(e),
         };
         self.expr_depth -= 1;
@@ -49,8 +53,9 @@ impl<'b> SelectBinder<'b> {
         self.resolving.push(name.to_string());
         // An alias means the same wherever it is used: lambda parameters around the use do not reach into it.
         let params = std::mem::take(&mut self.lambda_params);
+        let lambda_aliases = std::mem::take(&mut self.lambda_aliases);
         let bound = self.kind(e);
-        self.lambda_params = params;
+        (self.lambda_params, self.lambda_aliases) = (params, lambda_aliases);
         self.resolving.pop();
         // Where there is no such column, it is the alias after all.
         let bound = bound.or_else(|error| self.bound_aliases.get(name).cloned().ok_or(error))?;
@@ -65,7 +70,7 @@ impl<'b> SelectBinder<'b> {
         Ok(bound)
     }
 
-    fn kind(&mut self, e: &ast::Expr) -> Result<Expr> {
+    pub(crate) fn kind(&mut self, e: &ast::Expr) -> Result<Expr> {
         match &e.kind {
             ExprKind::Literal(literal) => bind_literal(literal),
             ExprKind::Identifier(parts) => self.identifier(parts),
@@ -99,6 +104,9 @@ impl<'b> SelectBinder<'b> {
     fn identifier(&mut self, parts: &[ast::Ident]) -> Result<Expr> {
         let names: Vec<String> = parts.iter().map(|p| self.ident(p)).collect::<Result<_>>()?;
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if let Some(bound) = self.by_lambda_alias(names[0])? {
+            return self.elements(bound, &names[1..]);
+        }
         if let Some((_, param)) = self.lambda_params.iter().rev().find(|(name, _)| name == names[0]) {
             let param = param.clone();
             return self.elements(param, &names[1..]);

@@ -35,6 +35,7 @@
 
 mod aggregate_call;
 mod aliases;
+mod array_joins;
 mod call;
 mod clauses;
 mod correlated;
@@ -45,6 +46,7 @@ mod from;
 mod grouping;
 mod in_operator;
 mod join;
+mod lambda_aliases;
 mod names;
 mod nested;
 mod order;

@@ -1,16 +1,18 @@
 //! One SELECT: its clauses in the order of their evaluation.
 
 use crate::aliases::collect_aliases;
+use crate::array_joins::{array_joins, read_by};
 use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
 use crate::expression::check_literal_array;
+use crate::lambda_aliases::LambdaAlias;
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::{TableScope, Tables, is_matcher};
 use crate::shared::{Shared, count_uses_of_select};
 use chalet_base::hash::{HashMap, HashSet};
 use chalet_base::{Result, bail, ensure};
 use chalet_plan::{
-    ArrayJoin, ColumnId, Distinct, Expr, Field, Fill, Filter, FromEnd, Limit, LimitBy, Plan, Project, Sort,
-    SortKey, Window,
+    ColumnId, Distinct, Expr, Field, Fill, Filter, FromEnd, Limit, LimitBy, Plan, Project, Sort, SortKey,
+    Window,
 };
 use chalet_syntax::ast::{self, ExprKind};
 use chalet_types::DataType;
@@ -78,6 +80,8 @@ pub(crate) struct SelectBinder<'b> {
     pub asked_aliases: Vec<String>,
     pub aliases_of_alias: HashMap<String, Vec<String>>,
     pub lambda_params: Vec<(String, Expr)>,
+    /// What the bodies of the lambdas around call parts of themselves.
+    pub lambda_aliases: Vec<LambdaAlias>,
     /// The parameters of the lambdas around, as columns.
     pub lambda_columns: Vec<ColumnId>,
     /// How many of the parameters are columns of `APPLY`, which aggregates may take.
@@ -125,6 +129,7 @@ impl<'b> SelectBinder<'b> {
             asked_aliases: Vec::new(),
             aliases_of_alias: HashMap::default(),
             lambda_params: Vec::new(),
+            lambda_aliases: Vec::new(),
             lambda_columns: Vec::new(),
             transformer_params: 0,
             place: Place::Before("constant expression"),
@@ -218,6 +223,12 @@ impl<'b> SelectBinder<'b> {
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
+        let (tested, late) = read_by(having.as_ref(), late);
+        ensure!(
+            tested.is_empty() || !select.with_totals,
+            ILLEGAL_COLUMN,
+            "Having clause cannot contain arrayJoin"
+        );
         if let Some(condition) = filter {
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }
@@ -227,21 +238,20 @@ impl<'b> SelectBinder<'b> {
         if aggregated {
             let totals_having = having.as_ref().filter(|_| select.with_totals);
             plan = self.aggregate(plan, select, totals_having, &mut after)?;
-            after.allowed.extend(late.iter().map(|a| a.field.id));
+            after.allowed.extend(tested.iter().chain(&late).map(|a| a.field.id));
         }
         after.allowed.extend(self.windows.iter().map(|w| w.call.field.id));
         let rewrite = |binder: &Self, e: &Expr| binder.after_aggregation(e, &after, aggregated);
-        if let Some(having) = &having
-            && !(select.with_totals && aggregated)
-        {
+        let filter = having.as_ref().filter(|_| !(select.with_totals && aggregated));
+        let rewritten = |joins: Vec<KnownArrayJoin>| -> Result<Vec<_>> {
+            joins.into_iter().map(|a| Ok(KnownArrayJoin { array: rewrite(self, &a.array)?, ..a })).collect()
+        };
+        plan = array_joins(plan, rewritten(tested)?);
+        if let Some(having) = filter {
             let condition = rewrite(self, having)?;
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }
-        let late = late
-            .into_iter()
-            .map(|a| Ok(KnownArrayJoin { array: rewrite(self, &a.array)?, ..a }))
-            .collect::<Result<_>>()?;
-        plan = array_joins(plan, late);
+        plan = array_joins(plan, rewritten(late)?);
 
         // Windows, QUALIFY
         plan = self.windows(plan, &after, aggregated)?;
@@ -776,15 +786,6 @@ fn is_condition(ty: &DataType) -> bool {
 pub(crate) struct After {
     pub keys: Vec<(Field, Expr)>,
     pub allowed: HashSet<ColumnId>,
-}
-
-fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
-    for join in joins {
-        let columns = vec![(join.field, join.array)];
-        let (input, unread) = (Box::new(plan), Vec::new());
-        plan = Plan::ArrayJoin(ArrayJoin { input, columns, left: false, unaligned: false, unread });
-    }
-    plan
 }
 
 /// Fails for keys that have no order.

@@ -124,6 +124,7 @@ pub(crate) fn create_statement(name: &str, definition: &EntityDefinition) -> ast
         EntityStatement { kind: kind_of(definition), name: ast::Ident::new(name), cluster: None, action };
     ast::Statement {
         kind: StatementKind::Entity(Box::new(entity)),
+        cluster: None,
         output: ast::Output::default(),
         span: ast::Span::default(),
     }

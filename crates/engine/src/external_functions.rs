@@ -1,7 +1,8 @@
-//! Table functions of systems elsewhere: none of them is there, but calls that the kernel refuses are refused as it does.
+//! Table functions of systems elsewhere: none of them is reached. Calls are refused as the kernel refuses them, those that are right
+//! with the code of a system that does not answer.
 
 use crate::table_argument::text;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Error, Result, bail, codes, ensure};
 use chalet_binder::TableArgument;
 
 /// Functions whose first argument is an address of object storage.
@@ -19,8 +20,35 @@ const OF_S3: &[&str] = &[
     "paimonS3",
 ];
 
-/// Fails for arguments that the function cannot have, whatever is at the other end.
+/// Fails for a function of a system elsewhere.
 pub(crate) fn check(name: &str, args: &[TableArgument]) -> Result<()> {
+    check_arguments(name, args)?;
+    let first = args.first().and_then(text).unwrap_or_default();
+    let code = match name {
+        "mysql" => codes::ALL_CONNECTION_TRIES_FAILED,
+        "postgresql" => codes::POSTGRESQL_CONNECTION_FAILURE,
+        "mongodb" => codes::STD_EXCEPTION,
+        "redis" => codes::POCO_EXCEPTION,
+        "sqlite" => codes::SQLITE_ENGINE_ERROR,
+        "odbc" | "jdbc" => codes::EXTERNAL_SERVER_IS_NOT_RESPONDING,
+        "hdfs" => codes::HDFS_ERROR,
+        "url" if is_here(&first) => codes::POCO_EXCEPTION,
+        "url" => codes::DNS_ERROR,
+        _ if OF_S3.contains(&name) => codes::S3_ERROR,
+        _ => return Ok(()),
+    };
+    Err(Error::new(code, format!("Table function {name} is not supported: '{first}' is not connected to")))
+}
+
+/// Has an address the name of this machine, or a number, so that no name is to be looked up?
+fn is_here(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split(['/', ':', '?']).next().unwrap_or_default();
+    host == "localhost" || host.parse::<std::net::Ipv4Addr>().is_ok()
+}
+
+/// Fails for arguments that the function cannot have, whatever is at the other end.
+fn check_arguments(name: &str, args: &[TableArgument]) -> Result<()> {
     let n = args.len();
     let first = args.first().and_then(text).unwrap_or_default();
     let takes = |fits: bool, usage: &str| -> Result<()> {

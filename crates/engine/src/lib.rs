@@ -63,6 +63,7 @@ pub mod host;
 mod implicit_indexes;
 mod insert_data;
 mod inserted_rows;
+mod macros;
 mod made_table;
 mod materialized;
 mod merge_tree;

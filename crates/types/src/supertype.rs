@@ -7,6 +7,9 @@ use chalet_base::{Result, bail, err};
 
 /// The least common supertype; code 386 when there is none.
 pub fn common_supertype(types: &[DataType]) -> Result<DataType> {
+    if let Some(number) = float_of_several(types) {
+        return Ok(number);
+    }
     let mut types = types.iter();
     let Some(first) = types.next() else {
         return Ok(DataType::Nothing);
@@ -16,6 +19,34 @@ pub fn common_supertype(types: &[DataType]) -> Result<DataType> {
         result = pair(&result, ty).ok_or_else(|| no_supertype(&result, ty))?;
     }
     Ok(result)
+}
+
+/// The supertype of floats and integers of both signs, whose mantissa holds all of these: two at a time, the integers would
+/// become a wider one first.
+fn float_of_several(types: &[DataType]) -> Option<DataType> {
+    let numbers = types.iter().map(|ty| ty.without_low_cardinality().bare().clone());
+    let numbers: Vec<DataType> = numbers.filter(|ty| *ty != DataType::Nothing).collect();
+    let is_plain = |ty: &DataType| ty.is_float() || ty.is_integer();
+    if numbers.len() < 3 || !numbers.iter().all(is_plain) || !numbers.iter().any(DataType::is_float) {
+        return None;
+    }
+    let bits = |ty: &DataType| 8 * ty.physical().width().unwrap_or(1) as u32;
+    let widest =
+        |of: &dyn Fn(&DataType) -> bool| numbers.iter().filter(|ty| of(ty)).map(bits).max().unwrap_or(0);
+    let floats = widest(&|ty| ty.is_float());
+    let unsigned = widest(&|ty| ty.is_unsigned());
+    let signed = widest(&|ty| ty.is_integer() && !ty.is_unsigned());
+    if signed == 0 || unsigned < signed {
+        return None;
+    }
+    // One bit more is the sign.
+    let needed = match unsigned + 1 {
+        ..=24 => 32,
+        ..=53 => 64,
+        _ => return None,
+    };
+    let number = float_of_bits(floats.max(needed))?;
+    Some(if types.iter().any(DataType::is_nullable) { wrap_nullable(number) } else { number })
 }
 
 /// Why there is none.

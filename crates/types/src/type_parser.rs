@@ -362,6 +362,7 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Array" => one_type(family, parameters)?.array(),
         "Map" => map(parameters)?,
         "Tuple" => Tuple(fields(parameters)?),
+        "Nested" if parameters.is_empty() => bail!(EMPTY_DATA_PASSED, "Nested cannot be empty"),
         "Nested" => Tuple(fields(parameters)?).array(),
         "QBit" => qbit(&parameters)?,
         "Variant" => DataType::variant(types(family, parameters)?)?,

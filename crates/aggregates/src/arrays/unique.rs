@@ -53,7 +53,11 @@ struct Bound {
 
 impl Aggregate for Bound {
     fn result_type(&self) -> DataType {
-        self.ty.clone().array()
+        // As in the kernel, the zone of a DateTime gets lost.
+        match &self.ty {
+            DataType::DateTime(_) => DataType::DateTime(None).array(),
+            ty => ty.clone().array(),
+        }
     }
 
     fn states(&self) -> Box<dyn States> {

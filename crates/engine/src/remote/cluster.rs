@@ -3,6 +3,7 @@
 
 use super::arguments::{Source, sharding_key};
 use super::{Servers, over};
+use crate::macros;
 use crate::query_context::QueryContext;
 use crate::table_argument::text;
 use chalet_base::{Result, bail, ensure, err};
@@ -30,9 +31,18 @@ pub(crate) fn all(ctx: &QueryContext) -> Result<Vec<Cluster>> {
     clusters.collect()
 }
 
+/// Fails for a name with macros: none is known.
+pub(crate) fn check_macros(name: &str) -> Result<()> {
+    match macros::expand(name, &[]) {
+        Ok(_) => Ok(()),
+        Err(error) => bail!(BAD_ARGUMENTS, "Failed to expand macros in cluster name: {}", error.message()),
+    }
+}
+
 /// Fails unless there is a cluster of the name.
 pub(crate) fn check(name: &str, ctx: &QueryContext) -> Result<()> {
     if !all(ctx)?.iter().any(|cluster| cluster.name == name) {
+        check_macros(name)?;
         bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{name}' not found");
     }
     Ok(())
@@ -65,6 +75,7 @@ pub(crate) fn table(function: &str, args: &[TableArgument], ctx: &QueryContext) 
 
 fn named(name: &str, ctx: &QueryContext) -> Result<Cluster> {
     let Some(cluster) = all(ctx)?.into_iter().find(|cluster| cluster.name == name) else {
+        check_macros(name)?;
         bail!(CLUSTER_DOESNT_EXIST, "Requested cluster '{name}' not found")
     };
     Ok(cluster)

@@ -14,6 +14,7 @@ mod input_data;
 pub(crate) mod insert;
 mod kill;
 mod limits;
+mod on_cluster;
 pub(crate) mod on_server;
 mod optimize;
 pub(crate) mod output;
@@ -177,6 +178,7 @@ fn run_kind(
     own: &SessionState,
     output: &mut Output,
 ) -> Result<()> {
+    on_cluster::check(statement, ctx)?;
     match &statement.kind {
         StatementKind::Query(query) => {
             replicas::check(query, ctx)?;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 const ATTEMPTS: usize = 3;
 
 pub(crate) fn run(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
-    let unsupported = [(optimize.cluster.is_some(), "ON CLUSTER"), (optimize.dry_run, "DRY RUN")];
+    let unsupported = [(optimize.dry_run, "DRY RUN")];
     if let Some((_, words)) = unsupported.iter().find(|(is_given, _)| *is_given) {
         bail!(NOT_IMPLEMENTED, "OPTIMIZE ... {words} is not supported");
     }

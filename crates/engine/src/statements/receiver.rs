@@ -5,12 +5,16 @@ use super::{checked, insert};
 use crate::inserted_rows::{InsertedRows, Key};
 use crate::materialized::{Destination, Follower, followers};
 use crate::query_context::QueryContext;
-use chalet_base::{Result, ensure};
+use chalet_base::{ErrorCode, Result, codes, ensure};
 use chalet_binder::bind_query;
 use chalet_columns::Block;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::{Inserter, TableSchema};
 use std::sync::Arc;
+
+/// What ends a statement whatever it ignores.
+const STOPPED: [ErrorCode; 3] =
+    [codes::QUERY_WAS_CANCELLED, codes::TIMEOUT_EXCEEDED, codes::MEMORY_LIMIT_EXCEEDED];
 
 pub(super) struct Receiver {
     inner: Box<dyn Inserter>,
@@ -77,11 +81,19 @@ impl Receiver {
         let inserted = Some(Arc::new(InsertedRows { key, rows }));
         let mut inside = ctx.clone();
         (inside.inserted, inside.replacement_scan) = (inserted, None);
+        let ignores_errors = ctx.state.settings.flag("materialized_views_ignore_errors") == Some(true);
         for (follower, receiver) in self.views {
             let (database, view) = &follower.name;
-            let receiver = run_view(&follower, receiver, &inside)
-                .map_err(|error| error.context(format!("while pushing to view {database}.{view}")))?;
-            receiver.run_views(ctx, filled)?;
+            let mut behind = Vec::new();
+            let pushed = run_view(&follower, receiver, &inside)
+                .map_err(|error| error.context(format!("while pushing to view {database}.{view}")))
+                .and_then(|receiver| receiver.run_views(ctx, &mut behind));
+            match pushed {
+                // A view that fails gets nothing, nor do those behind it.
+                Err(error) if !ignores_errors || STOPPED.contains(&error.code()) => return Err(error),
+                Err(_) => {}
+                Ok(()) => filled.append(&mut behind),
+            }
         }
         Ok(())
     }

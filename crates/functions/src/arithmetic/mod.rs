@@ -23,7 +23,7 @@ mod tuple_functions;
 mod vectors;
 
 use chalet_function_api::Registry;
-pub use operation::{as_number, as_numbers, convert as convert_numbers};
+pub use operation::{as_number, as_numbers, convert as convert_numbers, is_address};
 
 pub fn register(registry: &mut Registry) {
     registry.add_scalar(abs::Abs);

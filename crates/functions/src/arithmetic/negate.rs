@@ -1,6 +1,6 @@
 //! `negate`: the operator `-` of one argument.
 
-use super::operation::as_number;
+use super::operation::{as_number, is_address};
 use crate::lanes::{Operand, unary};
 use crate::number::Integer;
 use crate::with_integer;
@@ -34,7 +34,9 @@ pub fn negated(ty: &DataType) -> Option<DataType> {
         }
         DataType::Nothing => Some(DataType::Nothing),
         DataType::IPv6 => None,
-        _ => promotion::negation(Some(as_number(ty)).filter(|ty| ty.is_number())?.as_ref()),
+        _ => promotion::negation(
+            Some(as_number(ty)).filter(|number| number.is_number() && !is_address(ty))?.as_ref(),
+        ),
     }
 }
 

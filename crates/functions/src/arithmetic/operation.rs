@@ -136,6 +136,11 @@ pub fn as_number(ty: &DataType) -> Cow<'_, DataType> {
     }
 }
 
+/// What is a number to functions of two arguments alone.
+pub fn is_address(ty: &DataType) -> bool {
+    matches!(ty, DataType::IPv4 | DataType::IPv6)
+}
+
 /// Addresses of 16 bytes as the numbers that they are.
 pub fn as_numbers(vector: &Vector) -> Cow<'_, Vector> {
     match &vector.data {

@@ -1,6 +1,6 @@
 //! `bitCount`, `bitHammingDistance`, `bitTest`, `bitTestAll`, `bitTestAny`: questions about bits.
 
-use crate::arithmetic::as_number;
+use crate::arithmetic::{as_number, is_address};
 use crate::lanes::{Operand, binary, unary};
 use crate::number::Integer;
 use crate::string_args::StringArg;
@@ -97,7 +97,7 @@ impl ScalarFunction for Count {
         Ok(match &*ty {
             DataType::UInt256 | DataType::Int256 => DataType::UInt16,
             DataType::Float32 | DataType::Float64 => DataType::UInt8,
-            other if args[0].ty != DataType::IPv6 && other.is_integer() => DataType::UInt8,
+            other if !is_address(&args[0].ty) && other.is_integer() => DataType::UInt8,
             DataType::String => DataType::UInt64,
             DataType::FixedString(_) => DataType::UInt16,
             _ => bail!(
@@ -133,7 +133,13 @@ impl ScalarFunction for Hamming {
         check_arity(HAMMING.name, args.len(), 2..=2)?;
         let (a, b) = (&args[0].ty, &args[1].ty);
         if a.is_string() && b.is_string() {
-            return Ok(DataType::UInt64.into());
+            let fixed = [a, b].map(|ty| matches!(ty, DataType::FixedString(_)));
+            ensure!(
+                fixed[0] == fixed[1],
+                ILLEGAL_TYPE_OF_ARGUMENT,
+                "Illegal types {a} and {b} of arguments of function bitHammingDistance"
+            );
+            return Ok(if fixed[0] { DataType::UInt16 } else { DataType::UInt64 }.into());
         }
         let narrow = |ty: &DataType| ty.physical().width().unwrap_or(16) <= 8;
         let number = |ty: &DataType| ty.is_integer() || ty.is_float();
@@ -154,7 +160,8 @@ impl ScalarFunction for Hamming {
     fn execute(&self, call: &Call) -> Result<Column> {
         let (a, b, n) = (Operand::of(call, 0), Operand::of(call, 1), call.n_rows);
         let width = |x: &Operand| x.ty.physical().width().unwrap_or(0);
-        if *call.result != DataType::UInt64 && width(&a).max(width(&b)) > 8 {
+        let is_text = matches!(a.vector.data, Data::Str(_) | Data::Fixed(_));
+        if !is_text && width(&a).max(width(&b)) > 8 {
             let distances = if width(&a) == 16 && width(&b) == 16 {
                 binary::<i128, u16>(a, b, n, |x, y| (x ^ y).count_ones() as u16)?
             } else {
@@ -171,7 +178,7 @@ impl ScalarFunction for Hamming {
         let (a, b) = (StringArg::of(call, 0)?, StringArg::of(call, 1)?);
         let differ = |row| differing_bits(a.get(row), b.get(row));
         let distances: Vec<u64> = dispatch_simd(|| (0..n).map(differ).collect());
-        Ok(Vector::from(distances).into())
+        Ok(crate::arithmetic::convert_numbers(distances.into(), call.result.physical(), n)?.into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `bitNot`, `byteSwap`: the bits or bytes of one number.
 
-use crate::arithmetic::as_number;
+use crate::arithmetic::{as_number, is_address};
 use crate::lanes::{Operand, unary};
 use crate::number::Integer;
 use crate::with_integer;
@@ -43,9 +43,7 @@ impl ScalarFunction for Not {
         Ok(match &*ty {
             DataType::Float32 => DataType::Int32,
             DataType::Float64 => DataType::Int64,
-            other if args[0].ty != DataType::IPv6 && (other.is_integer() || other.is_string()) => {
-                other.clone()
-            }
+            other if !is_address(&args[0].ty) && (other.is_integer() || other.is_string()) => other.clone(),
             _ => {
                 bail!(ILLEGAL_TYPE_OF_ARGUMENT, "Illegal type {} of argument of function bitNot", args[0].ty)
             }

@@ -53,13 +53,13 @@ pub fn compact(element: Element, out: &mut Vec<u8>) {
     }
 }
 
-fn line(depth: usize, out: &mut Vec<u8>) {
+fn line(n_spaces: usize, out: &mut Vec<u8>) {
     out.push(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 4 * depth));
+    out.extend(std::iter::repeat_n(b' ', n_spaces));
 }
 
-/// A value spread over lines, indented by four spaces a level.
-pub fn pretty(element: Element, depth: usize, out: &mut Vec<u8>) {
+/// A value spread over lines, which has `depth` levels of `indent` spaces around it.
+pub fn pretty(element: Element, indent: usize, depth: usize, out: &mut Vec<u8>) {
     match element.node() {
         Node::Array { len: 1.., .. } => {
             out.push(b'[');
@@ -67,10 +67,10 @@ pub fn pretty(element: Element, depth: usize, out: &mut Vec<u8>) {
                 if index > 0 {
                     out.push(b',');
                 }
-                line(depth + 1, out);
-                pretty(item, depth + 1, out);
+                line(indent * (depth + 1), out);
+                pretty(item, indent, depth + 1, out);
             }
-            line(depth, out);
+            line(indent * depth, out);
             out.push(b']');
         }
         Node::Object { len: 1.., .. } => {
@@ -79,12 +79,12 @@ pub fn pretty(element: Element, depth: usize, out: &mut Vec<u8>) {
                 if index > 0 {
                     out.push(b',');
                 }
-                line(depth + 1, out);
+                line(indent * (depth + 1), out);
                 string(key, out);
                 out.extend_from_slice(b": ");
-                pretty(value, depth + 1, out);
+                pretty(value, indent, depth + 1, out);
             }
-            line(depth, out);
+            line(indent * depth, out);
             out.push(b'}');
         }
         _ => compact(element, out),

@@ -2,6 +2,7 @@
 
 use super::document::{Document, Element, Node};
 use super::raw;
+use crate::lanes::{Operand, unary};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, StringBuilder, Vector};
@@ -96,8 +97,8 @@ static FUNCTIONS: &[Plain] = &[
     Plain {
         record: Record {
             name: "prettyPrintJSON",
-            summary: "JSON spread over lines, indented by four spaces a level.",
-            syntax: "prettyPrintJSON(json)",
+            summary: "JSON spread over lines, indented by four spaces a level, or by as many as are asked for.",
+            syntax: "prettyPrintJSON(json[, indent])",
             examples: &[Example {
                 sql: "SELECT prettyPrintJSON('{\"a\":1}')",
                 result: "{\\n    \"a\": 1\\n}",
@@ -106,17 +107,44 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: |name, args, _| {
-            check_arity(name, args.len(), 1..=1)?;
-            bind(name, args)
+            check_arity(name, args.len(), 1..=2)?;
+            if let Some(indent) = args.get(1) {
+                ensure!(
+                    indent.ty.is_unsigned(),
+                    ILLEGAL_TYPE_OF_ARGUMENT,
+                    "A value of illegal type was provided as 2nd argument 'indent' to function '{name}'. Expected: const \
+                     UInt*, got: {}",
+                    indent.ty
+                );
+                let Some(spaces) = &indent.constant else {
+                    bail!(
+                        ILLEGAL_COLUMN,
+                        "A value of illegal type was provided as 2nd argument 'indent' to function '{name}'. Expected: \
+                         const UInt*, got: {}",
+                        indent.ty
+                    )
+                };
+                ensure!(
+                    spaces.as_u64().is_some_and(|spaces| spaces <= 32),
+                    BAD_ARGUMENTS,
+                    "Indent parameter of function {name} must be between 0 and 32"
+                );
+            }
+            bind(name, &args[..1])
         },
         execute: |call| {
+            let indent = match call.args.len() {
+                2.. => unary::<u64, u64>(Operand::of(call, 1), call.n_rows.min(1), |spaces| spaces)?,
+                _ => Vec::new(),
+            };
+            let indent = indent.first().map_or(4, |spaces| *spaces as usize);
             let mut document = Document::default();
             let mut out = StringBuilder::with_capacity(call.n_rows);
             for text in call.vector(0).strings()?.iter() {
                 let Some(root) = document.parse(text) else {
                     bail!(BAD_ARGUMENTS, "Invalid JSON: {}", String::from_utf8_lossy(text));
                 };
-                out.push_with(|out| raw::pretty(root, 0, out));
+                out.push_with(|out| raw::pretty(root, indent, 0, out));
             }
             Ok(Vector::from(out.finish()).into())
         },

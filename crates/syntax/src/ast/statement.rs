@@ -9,6 +9,8 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     pub kind: StatementKind,
+    /// `ON CLUSTER name`, in whichever place of the statement.
+    pub cluster: Option<Ident>,
     pub output: Output,
     /// Without the semicolon.
     pub span: Span,

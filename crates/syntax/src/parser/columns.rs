@@ -45,7 +45,7 @@ impl Parser<'_> {
             if matches!(self.peek(1).kind, TokenKind::String | TokenKind::Heredoc) {
                 return Ok(Transformer::ExceptRegex(self.parens(|p| p.string())?));
             }
-            let columns = self.paren_list(false, |p| p.column_path())?;
+            let columns = self.paren_list(false, |p| p.ident())?;
             return Ok(Transformer::Except { strict, columns });
         }
         if self.accept_keyword("REPLACE") {

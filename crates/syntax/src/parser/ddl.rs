@@ -101,7 +101,9 @@ impl Parser<'_> {
 
     pub(crate) fn undrop(&mut self) -> Parse<StatementKind> {
         self.expect_keyword("UNDROP TABLE")?;
-        Ok(StatementKind::Undrop(self.object_name()?))
+        let name = self.object_name()?;
+        self.on_cluster()?;
+        Ok(StatementKind::Undrop(name))
     }
 
     pub(crate) fn rename(&mut self) -> Parse<StatementKind> {

@@ -457,6 +457,12 @@ impl Parser<'_> {
                     None => return Err(self.expect_here("number")),
                 }
             }
+            // `t.'name'`
+            TokenKind::String => {
+                let at = self.start();
+                let name = self.string()?;
+                string_expr(String::from_utf8_lossy(&name).into_owned(), self.span_from(at))
+            }
             _ => {
                 let name = self.ident()?;
                 string_expr(name.name, name.span)

@@ -93,6 +93,8 @@ pub(crate) struct Parser<'a> {
     expected: Vec<&'static str>,
     /// What `{name:Identifier}` stands for, where that is known.
     parameter: Option<Parameter<'a>>,
+    /// The cluster that the current statement names.
+    cluster: Option<Ident>,
     /// A `{name:Identifier}` of the current statement that stands for nothing.
     unset: Option<String>,
     /// Inline data have ended with an empty line: another statement may follow at once.
@@ -193,6 +195,7 @@ impl<'a> Parser<'a> {
             furthest: 0,
             expected: Vec::new(),
             parameter: None,
+            cluster: None,
             unset: None,
             data_ended: false,
         };

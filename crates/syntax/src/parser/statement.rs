@@ -54,6 +54,7 @@ impl Parser<'_> {
         }
         Ok(Statement {
             kind: StatementKind::Parallel(list),
+            cluster: None,
             output: Output::default(),
             span: self.span_from(start),
         })
@@ -71,7 +72,9 @@ impl Parser<'_> {
     fn statement_inside(&mut self, is_explained: bool) -> Parse<Statement> {
         let start = self.start();
         self.unset = None;
+        self.cluster = None;
         let kind = self.nested(|p| p.statement_kind())?;
+        let cluster = self.cluster.take();
         let output = match &kind {
             // Inline data end the statement; what looks like more of it belongs to them.
             StatementKind::Insert(insert) if matches!(insert.source, InsertSource::Inline { .. }) => {
@@ -85,7 +88,7 @@ impl Parser<'_> {
         {
             return Err(Fail::Error(error));
         }
-        Ok(Statement { kind, output, span: self.span_from(start) })
+        Ok(Statement { kind, cluster, output, span: self.span_from(start) })
     }
 
     /// The error of a parameter that has been asked for and is not set.
@@ -310,11 +313,12 @@ impl Parser<'_> {
         if !self.accept_keyword("ON CLUSTER") {
             return Ok(None);
         }
-        if let Some(name) = self.string_token() {
-            let span = self.span_from(0);
-            return Ok(Some(Ident::at(String::from_utf8_lossy(&name), span)));
-        }
-        Ok(Some(self.ident()?))
+        let name = match self.string_token() {
+            Some(name) => Ident::at(String::from_utf8_lossy(&name), self.span_from(0)),
+            None => self.ident()?,
+        };
+        self.cluster = Some(name);
+        Ok(self.cluster.clone())
     }
 
     pub(crate) fn if_not_exists(&mut self) -> bool {

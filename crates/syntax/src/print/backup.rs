@@ -7,6 +7,7 @@ impl Printer {
     pub(crate) fn backup(&mut self, backup: &Backup) {
         self.word(if backup.restore { "RESTORE " } else { "BACKUP " });
         self.comma_list(&backup.elements, |p, element| p.backup_element(element));
+        self.of_cluster();
         self.word(if backup.restore { " FROM " } else { " TO " });
         write_ident(&mut self.out, &backup.place.name);
         if let Some(args) = &backup.place.args {

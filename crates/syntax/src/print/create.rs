@@ -35,6 +35,12 @@ impl Printer {
         }
     }
 
+    /// The cluster of a statement that keeps it beside what it says.
+    pub(crate) fn of_cluster(&mut self) {
+        let cluster = self.cluster.clone();
+        self.on_cluster(&cluster);
+    }
+
     pub(crate) fn on_cluster(&mut self, cluster: &Option<Ident>) {
         if let Some(cluster) = cluster {
             self.word(" ON CLUSTER ");

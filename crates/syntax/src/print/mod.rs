@@ -19,7 +19,7 @@ mod text;
 
 use std::fmt;
 
-use crate::ast::{Expr, Query, Refresh, Statement};
+use crate::ast::{Expr, Ident, Query, Refresh, Statement};
 pub use text::{float_text, string_literal, write_ident, write_quoted, write_string};
 
 /// One line.
@@ -76,13 +76,15 @@ pub(crate) struct Printer {
     out: String,
     multiline: bool,
     indent: usize,
+    /// The cluster of the statement that is printed.
+    cluster: Option<Ident>,
     /// Data behind INSERT are left out.
     drops_data: bool,
 }
 
 impl Printer {
     fn new(multiline: bool) -> Self {
-        Printer { out: String::new(), multiline, indent: 0, drops_data: false }
+        Printer { out: String::new(), multiline, indent: 0, cluster: None, drops_data: false }
     }
 
     fn word(&mut self, text: &str) {

@@ -20,6 +20,7 @@ fn object_word(kind: ObjectKind) -> &'static str {
 
 impl Printer {
     pub(crate) fn statement(&mut self, statement: &Statement) {
+        self.cluster = statement.cluster.clone();
         self.statement_kind(&statement.kind);
         self.output(&statement.output);
     }
@@ -83,6 +84,7 @@ impl Printer {
             StatementKind::AlterDatabase { name, comment } => {
                 self.word("ALTER DATABASE ");
                 self.ident(name);
+                self.of_cluster();
                 self.word(" MODIFY COMMENT ");
                 self.string(comment);
             }
@@ -92,19 +94,23 @@ impl Printer {
                 self.word(object_word(*kind));
                 self.word(if *if_not_exists { " IF NOT EXISTS " } else { " " });
                 self.object_name(name);
+                self.of_cluster();
             }
             StatementKind::Rename { kind, exchange, if_exists, pairs } => {
                 self.rename(*kind, *exchange, *if_exists, pairs);
+                self.of_cluster();
             }
             StatementKind::Undrop(name) => {
                 self.word("UNDROP TABLE ");
                 self.object_name(name);
+                self.of_cluster();
             }
             StatementKind::Backup(backup) => self.backup(backup),
             StatementKind::Insert(insert) => self.insert(insert),
             StatementKind::Delete { table, partition, where_ } => {
                 self.word("DELETE FROM ");
                 self.object_name(table);
+                self.of_cluster();
                 self.in_partition(partition);
                 self.word(" WHERE ");
                 self.closed(where_);
@@ -112,6 +118,7 @@ impl Printer {
             StatementKind::Update { table, assignments, partition, where_ } => {
                 self.word("UPDATE ");
                 self.object_name(table);
+                self.of_cluster();
                 self.word(" SET ");
                 self.assignments(assignments);
                 self.in_partition(partition);
@@ -142,6 +149,7 @@ impl Printer {
             StatementKind::System { command, target, rest } => {
                 self.word("SYSTEM ");
                 self.word(command);
+                self.of_cluster();
                 if let Some(target) = target {
                     self.word(" ");
                     self.object_name(target);
@@ -151,7 +159,9 @@ impl Printer {
                 }
             }
             StatementKind::Kill { mutation, where_, mode } => {
-                self.word(if *mutation { "KILL MUTATION WHERE " } else { "KILL QUERY WHERE " });
+                self.word(if *mutation { "KILL MUTATION" } else { "KILL QUERY" });
+                self.of_cluster();
+                self.word(" WHERE ");
                 self.closed(where_);
                 self.word(match mode {
                     KillMode::Async => " ASYNC",

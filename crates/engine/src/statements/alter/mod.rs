@@ -54,7 +54,6 @@ use chalet_syntax::ast::{self, AlterCommand};
 use std::sync::Arc;
 
 pub(crate) fn run(alter: &ast::AlterTable, ctx: &QueryContext) -> Result<()> {
-    ensure!(alter.cluster.is_none(), NOT_IMPLEMENTED, "ALTER TABLE ... ON CLUSTER is not supported");
     ensure!(!alter.temporary, NOT_IMPLEMENTED, "ALTER TEMPORARY TABLE is not supported");
     if let Some(view) = materialized::view(&alter.name, ctx) {
         return of_view(&*view, alter, ctx);
@@ -215,6 +214,7 @@ fn words(name: &ast::ObjectName, command: &AlterCommand) -> String {
     };
     let printed = ast::Statement {
         kind: ast::StatementKind::AlterTable(Box::new(alter)),
+        cluster: None,
         output: ast::Output::default(),
         span: ast::Span::default(),
     };

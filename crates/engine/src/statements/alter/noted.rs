@@ -98,7 +98,8 @@ fn text(command: &AlterCommand) -> String {
     let name = ast::ObjectName { database: None, name: ast::Ident::new("t") };
     let alter = ast::AlterTable { temporary: false, name, cluster: None, commands: vec![command.clone()] };
     let kind = ast::StatementKind::AlterTable(Box::new(alter));
-    let statement = ast::Statement { kind, output: ast::Output::default(), span: ast::Span::default() };
+    let statement =
+        ast::Statement { kind, cluster: None, output: ast::Output::default(), span: ast::Span::default() };
     let printed = statement.to_string();
     let inner = printed.strip_prefix("ALTER TABLE t (").and_then(|rest| rest.strip_suffix(')'));
     inner.map_or_else(|| printed.clone(), str::to_owned)

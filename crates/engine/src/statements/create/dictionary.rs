@@ -36,6 +36,7 @@ pub(crate) fn dictionary(create: &ast::CreateDictionary, ctx: &QueryContext) -> 
     let comment = comment_of(kept.comment.as_deref());
     let statement = ast::Statement {
         kind: ast::StatementKind::CreateDictionary(Box::new(kept)),
+        cluster: None,
         output: ast::Output::default(),
         span: ast::Span::default(),
     };

@@ -17,8 +17,8 @@ use std::sync::Arc;
 pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     let mut table = described(new.storage, TableSchema::default(), new.ctx)?;
     let is_described = !new.create.definition.columns.is_empty() || new.create.source.is_some();
+    cluster::check_macros(&table.cluster)?;
     table.schema = if is_described {
-        cluster::shards(&table.cluster, new.ctx)?;
         let schema = schema_of(new.create, new.ctx)?;
         // CREATE ... AS another table brings what its scans make up.
         let own = schema.columns.iter().filter(|column| !column.is_virtual).cloned().collect();
@@ -27,6 +27,9 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
         cluster::schema(&table.cluster, &table.database, &table.table, new.ctx)?
     };
     table.validate(new.ctx)?;
+    if is_described {
+        cluster::shards(&table.cluster, new.ctx)?;
+    }
     let names = [&table.cluster, &table.database, &table.table].map(string_literal).join(", ");
     let key = table.sharding_key.as_ref().map_or(String::new(), |key| format!(", {key}"));
     let shown = format!("Distributed({names}{key})");
@@ -46,7 +49,11 @@ fn described(storage: &ast::Storage, schema: TableSchema, ctx: &QueryContext) ->
         "Storage Distributed requires from 3 to 5 parameters - name of configuration section with list of remote servers, name of \
          remote database, name of remote table, sharding key expression (optional), policy to store data in (optional)"
     );
-    ensure!(args.len() < 5, NOT_IMPLEMENTED, "A policy of storage Distributed is not supported");
+    if let Some(policy) = args.get(4) {
+        let policy = policy.to_string();
+        let name = policy.trim_matches('\'');
+        ensure!(name == "default", UNKNOWN_POLICY, "Unknown storage policy `{name}`");
+    }
     let mut names = bind_table_arguments(&args[..3], ctx, &ctx.ids)?.into_iter().map(|arg| match arg {
         TableArgument::Value(value, _) => value.as_str().unwrap_or_default().to_string(),
         TableArgument::Word(word) => word,

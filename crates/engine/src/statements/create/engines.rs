@@ -12,6 +12,7 @@ use super::merge_tree_settings;
 use super::merged;
 use super::over_dictionary;
 use super::redirected;
+use super::replicated;
 use super::rocksdb;
 use super::source_storage;
 use crate::function_table::FunctionTable;
@@ -28,7 +29,7 @@ use chalet_syntax::ast;
 use std::sync::Arc;
 
 /// Sorted by name.
-const ENGINES: &[Engine] = &[
+pub(super) const ENGINES: &[Engine] = &[
     Engine { name: "AggregatingMergeTree", ..FAMILY },
     Engine {
         name: "Alias",
@@ -190,7 +191,7 @@ const OTHERS: &[&str] = &[
 ];
 
 /// What the kernel says of engines that it refuses as it stands alone.
-fn refused(name: &str, has_arguments: bool) -> Result<()> {
+fn refused(name: &str, create: &ast::CreateTable, storage: &ast::Storage, ctx: &QueryContext) -> Result<()> {
     match name {
         "KeeperMap" => bail!(
             BAD_ARGUMENTS,
@@ -219,13 +220,7 @@ fn refused(name: &str, has_arguments: bool) -> Result<()> {
     if !ENGINES.iter().any(|engine| engine.takes_keys && engine.name == local) {
         return Ok(());
     }
-    ensure!(
-        has_arguments,
-        BAD_ARGUMENTS,
-        "Macro 'uuid' in engine arguments is only supported when the UUID is explicitly specified, used within an ON CLUSTER \
-         query, or when using the Replicated database engine"
-    );
-    bail!(NO_ZOOKEEPER, "Can't create replicated table without ZooKeeper")
+    replicated::refused(local, create, storage, ctx)
 }
 
 /// Where `chalet_local_replicas` is set: the engine of a table that is to be replicated, for a table that is not.
@@ -272,8 +267,7 @@ pub(super) fn create(create: &ast::CreateTable, ctx: &QueryContext) -> Result<(A
         None => default_engine(create, ctx)?,
     };
     let Some(engine) = ENGINES.iter().find(|known| known.name == name) else {
-        let arguments = storage.engine.as_ref().and_then(|engine| engine.args.as_ref());
-        refused(&name, arguments.is_some_and(|args| !args.is_empty()))?;
+        refused(&name, create, storage, ctx)?;
         ensure!(OTHERS.contains(&name.as_str()), UNKNOWN_STORAGE, "Unknown table engine {name}");
         let instead = if store.is_some() { "Log" } else { "Memory" };
         bail!(NOT_IMPLEMENTED, "Table engine {name} is not supported yet. Use {instead}");

@@ -12,6 +12,7 @@ use crate::materialized::{Destination, of_query, parsed};
 use crate::query_context::QueryContext;
 use crate::refresh::schedule::Schedule;
 use crate::refresh::state::now;
+use crate::statements::on_cluster;
 use crate::tables;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::{BoundQuery, bind_query};
@@ -44,6 +45,9 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
         "When creating a refreshable materialized view you can't declare 'POPULATE': the first refresh fills the view \
          (declare 'EMPTY' to skip it)"
     );
+    if create.to.is_none() {
+        on_cluster::check_known(create.cluster.as_ref(), ctx)?;
+    }
     let (table, target, tail) = match &create.to {
         Some(to) => {
             let to_database = to.database.as_ref().map_or(ctx.state.database.as_str(), |d| &d.name);
@@ -51,6 +55,7 @@ pub(super) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
             let Some((table, _)) = tables::find(ctx, Some(to_database), to_name)? else {
                 return Err(tables::missing(to, ctx));
             };
+            on_cluster::check_known(create.cluster.as_ref(), ctx)?;
             if create.refresh.as_ref().is_some_and(|refresh| !refresh.append) {
                 check_only(to_database, to_name, (database, name), ctx)?;
             }

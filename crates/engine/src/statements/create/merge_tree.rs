@@ -65,7 +65,13 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
     }
     row_merging::of(new.engine.name, row_merging::arguments(written))?;
     let primary = primary_key(definition, written)?;
-    let mut keys = keys_of(primary.as_ref(), written)?;
+    // Expressions that cannot be bound come before how they stand to each other.
+    let parts = primary.as_ref().map(Primary::parts).unwrap_or_default();
+    let of_primary = parts.iter().map(String::as_str);
+    let mut keys = keys_of(primary.as_ref(), written).or_else(|error| {
+        bind_stored(of_primary, &schema, new.ctx)?;
+        Err(error)
+    })?;
     let settings = MergeTreeSettings::of(&written.settings, new.ctx)?;
     let implicit = settings.of_table.implicit_indexes;
     if let Some(index) = schema.indexes.iter().find(|i| implicit_indexes::is_reserved(&i.name, implicit)) {

@@ -30,6 +30,7 @@ mod old_syntax;
 mod over_dictionary;
 pub(crate) mod projection;
 mod redirected;
+mod replicated;
 mod rocksdb;
 mod row_merging;
 pub(crate) mod sampling;

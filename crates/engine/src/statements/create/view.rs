@@ -7,6 +7,7 @@ use super::materialized;
 use super::stored::{self, check_table};
 use crate::column_definitions::{columns, comment_of};
 use crate::query_context::QueryContext;
+use crate::statements::on_cluster;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::bind_view;
 use chalet_storage::TableSchema;
@@ -39,6 +40,7 @@ pub(crate) fn view(create: &ast::CreateView, ctx: &QueryContext, output: &mut Ou
     let mut query = ast::Query::clone(&create.query);
     qualify(&mut query, &ctx.state.database, ctx);
     let bound = bind_view(&query, ctx, &ctx.ids)?;
+    on_cluster::check_known(create.cluster.as_ref(), ctx)?;
     if !create.temporary {
         writable(database, ctx)?;
     }

@@ -72,7 +72,8 @@ fn insertion(statement: ast::Statement) -> Option<Insertion> {
     }
     let printed = |insert: &ast::Insert| {
         let kind = StatementKind::Insert(Box::new(insert.clone()));
-        let mut text = print::print(&ast::Statement { kind, output: ast::Output::default(), span });
+        let mut text =
+            print::print(&ast::Statement { kind, cluster: None, output: ast::Output::default(), span });
         let end = text.rfind(" FORMAT ").or_else(|| text.rfind(" VALUES"))?;
         text.truncate(end);
         Some(text)
