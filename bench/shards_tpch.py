@@ -29,7 +29,9 @@ _spec.loader.exec_module(bench_shards)
 Counted, rows_of, sent = bench_shards.Counted, bench_shards.rows_of, bench_shards.sent
 
 TABLES = ("lineitem", "orders", "customer", "part", "partsupp", "supplier", "nation", "region")
-NAMES = re.compile(rf"(?<=[\s,(])({'|'.join(TABLES)})(?=\s*(?:,|\n|\)|;|$|\s(?:AS\s)?\w))")
+NAMES = re.compile(rf"(?<![Aa][Ss]\s)(?<=[\s,(])({'|'.join(TABLES)})(?=\s*(?:,|\n|\)|;|$|\s(?:AS\s)?\w))")
+# What stands behind a FROM, up to the next part of the query.
+TABLES_OF = re.compile(r"\bFROM\s(?:(?!\b(?:SELECT|FROM|WHERE|GROUP|ORDER)\b).)*", re.DOTALL)
 WORDS = {"where", "group", "order", "left", "on", "inner", "join"}
 
 
@@ -37,12 +39,12 @@ def over(sql, hosts):
     """The query with `remote()` in the place of each table."""
 
     def table(found):
-        behind = sql[found.end() :].split()
-        word = behind[0].strip(",();").lower() if behind and not sql[found.end() :].lstrip().startswith((",", ")", ";")) else ""
+        rest = found.string[found.end() :].lstrip()
+        word = "" if not rest or rest[0] in ",);" else rest.split()[0].strip(",();").lower()
         is_named = word and word not in WORDS
         return f"remote('{hosts}', default.{found[1]})" + ("" if is_named else f" AS {found[1]}")
 
-    return NAMES.sub(table, sql.rstrip().rstrip(";"))
+    return TABLES_OF.sub(lambda part: NAMES.sub(table, part[0]), sql.rstrip().rstrip(";"))
 
 
 def load(db, folder, orders, ports):

@@ -201,8 +201,6 @@ def test_one_shard_gives_results(db, g):
     for sql in (f"SELECT avg(p), sum(m) FROM {one}", f"SELECT k, sum(u8) FROM {one} GROUP BY k WITH TOTALS"):
         assert text(db, sql) == text(db, f"{sql} {OFF}")
         assert "State" in sent(db, sql)
-    gone = "SELECT count() FROM remote('127.0.0.1:1', default.g) SETTINGS skip_unavailable_shards = 1"
-    assert text(db, gone) == text(db, f"{gone}, chalet_push_down_groups = 0")
 
 
 def test_it_is_counted(db, g):

@@ -63,7 +63,7 @@ pub fn filled<'py>(
 static OFFSET: PyOnceLock<Option<usize>> = PyOnceLock::new();
 
 /// What Python says a tuple takes without places, if a tuple of two that is made by the interpreter holds them there. The stable
-/// interface has a call for each place alone: 1.4 ms of 40 for 200,000 rows of six (2026-11-27).
+/// interface has a call for each place alone, which is 3.5 % of the profile of rows of one column (2026-11-27).
 fn find_offset(py: Python<'_>) -> Option<usize> {
     const PLACE: usize = size_of::<*mut ffi::PyObject>();
     let class = py.get_type::<PyTuple>();

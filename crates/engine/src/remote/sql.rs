@@ -103,8 +103,8 @@ fn conditions(range: &ColumnRange, column: &str, ty: &DataType) -> Vec<String> {
 /// A range as a condition that says the same; none where one of its values cannot be written.
 pub(super) fn exactly(range: &ColumnRange, column: &str, ty: &DataType) -> Option<String> {
     let inner = range.any_of.iter().flat_map(|interval| [&interval.low, &interval.high]);
-    let bounds = [&range.low, &range.high].into_iter().chain(inner).flatten().map(|(value, _)| value);
-    let is_writable = { bounds }.all(|value| comparable(value, ty).is_some())
+    let mut bounds = [&range.low, &range.high].into_iter().chain(inner).flatten().map(|(value, _)| value);
+    let is_writable = bounds.all(|value| comparable(value, ty).is_some())
         && range.among.iter().all(|value| literal(value, ty).is_some());
     let all = conditions(range, column, ty);
     (is_writable && !all.is_empty()).then(|| all.join(" AND "))

@@ -100,8 +100,8 @@ fn put_null_map(out: &mut Vec<u8>, vector: &Vector) {
         for valid in chunks.iter().chain(std::iter::once(chunks.remainder_bits())) {
             // Eight bits become eight bytes: each keeps its bit, and a carry into the highest one says whether it was set.
             let spread = (!valid).to_le_bytes().map(|bits| {
-                let kept = u64::from(bits) * ONES & DIAGONAL;
-                (kept + 0x7f * ONES) >> 7 & ONES
+                let kept = (u64::from(bits) * ONES) & DIAGONAL;
+                ((kept + 0x7f * ONES) >> 7) & ONES
             });
             spread.iter().for_each(|bytes| out.extend_from_slice(&bytes.to_le_bytes()));
         }
