@@ -125,10 +125,14 @@ macro_rules! numbers {
 }
 
 numbers!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 bf16 f32 f64: a b => a < b, a <= b);
-numbers!(U256 I256: a b => {
-    // The comparison of the library asks for the upper halves first.
+// The comparison of the library asks for the upper halves first.
+numbers!(U256: a b => {
     let ((a, a_low), (b, b_low)) = (a.into_words(), b.into_words());
-    (a < b) | ((a == b) & ((a_low as u128) < b_low as u128))
+    (a < b) | ((a == b) & (a_low < b_low))
+}, !b.less(a));
+numbers!(I256: a b => {
+    let ((a, a_low), (b, b_low)) = (a.into_words(), b.into_words());
+    (a < b) | ((a == b) & (a_low.cast_unsigned() < b_low.cast_unsigned()))
 }, !b.less(a));
 
 /// An integer: arithmetic that wraps, and what division needs to know.

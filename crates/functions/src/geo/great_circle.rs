@@ -10,6 +10,7 @@ use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
 use chalet_types::DataType;
+use std::cmp::Ordering;
 use std::f64::consts::PI;
 use std::ops::{Add, Div, Mul, Sub};
 use std::sync::LazyLock;
@@ -159,7 +160,7 @@ impl<T: Real> Tables<T> {
             near[n_near] = row as u16;
             n_near += usize::from(apart(coordinates[0][row], coordinates[2][row]) < T::of(NEAR));
             opposite[n_opposite] = row as u16;
-            n_opposite += usize::from(!(x < T::of(0.948)));
+            n_opposite += usize::from(x.partial_cmp(&T::of(0.948)) != Some(Ordering::Less));
         }
         for row in opposite[..n_opposite].iter().map(|row| usize::from(*row)) {
             out[row] = unit * haversine(self, of_row(row)).sqrt().asin();

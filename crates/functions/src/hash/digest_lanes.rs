@@ -61,15 +61,21 @@ fn digests_at<'a, const N: usize, D: LaneDigest<N>>(
     strings: impl ExactSizeIterator<Item = &'a [u8]>,
 ) -> Vec<u8> {
     match level {
-        // SAFETY: the processor has the instructions of its level.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => {
-            side_by_side::<N, 16, D>(|block, state| unsafe { x86::sixteen::<N, D>(block, state) }, strings)
+            let sixteen: Compress<N, 16> = |block, state| {
+                // SAFETY: the processor has the instructions of its level.
+                unsafe { x86::sixteen::<N, D>(block, state) }
+            };
+            side_by_side::<N, 16, D>(sixteen, strings)
         }
-        // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => {
-            side_by_side::<N, 8, D>(|block, state| unsafe { x86::eight::<N, D>(block, state) }, strings)
+            let eight: Compress<N, 8> = |block, state| {
+                // SAFETY: as above.
+                unsafe { x86::eight::<N, D>(block, state) }
+            };
+            side_by_side::<N, 8, D>(eight, strings)
         }
         _ => side_by_side::<N, 8, D>(compress::<N, 8, D, Portable>, strings),
     }
