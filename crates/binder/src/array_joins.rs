@@ -1,6 +1,7 @@
 //! The calls of arrayJoin in a SELECT, as nodes of its plan.
 
 use crate::clauses::KnownArrayJoin;
+use chalet_base::{Result, ensure};
 use chalet_plan::{ArrayJoin, Expr, Plan};
 
 pub(crate) fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
@@ -12,11 +13,12 @@ pub(crate) fn array_joins(mut plan: Plan, joins: Vec<KnownArrayJoin>) -> Plan {
     plan
 }
 
-/// Those that a condition reads, directly or through others, and the rest.
+/// Those that HAVING reads, directly or through others, and the rest.
 pub(crate) fn read_by(
     condition: Option<&Expr>,
     joins: Vec<KnownArrayJoin>,
-) -> (Vec<KnownArrayJoin>, Vec<KnownArrayJoin>) {
+    with_totals: bool,
+) -> Result<(Vec<KnownArrayJoin>, Vec<KnownArrayJoin>)> {
     let mut needed = condition.map(Expr::columns).unwrap_or_default();
     // An array is made of the elements of those before it.
     for join in joins.iter().rev() {
@@ -24,5 +26,8 @@ pub(crate) fn read_by(
             needed.extend(join.array.columns());
         }
     }
-    joins.into_iter().partition(|join| needed.contains(&join.field.id))
+    let (tested, late): (Vec<_>, Vec<_>) =
+        joins.into_iter().partition(|join| needed.contains(&join.field.id));
+    ensure!(tested.is_empty() || !with_totals, ILLEGAL_COLUMN, "Having clause cannot contain arrayJoin");
+    Ok((tested, late))
 }

@@ -223,12 +223,7 @@ impl<'b> SelectBinder<'b> {
         let (late, early): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.array_joins).into_iter().partition(|a| a.late && aggregated);
         plan = array_joins(plan, early);
-        let (tested, late) = read_by(having.as_ref(), late);
-        ensure!(
-            tested.is_empty() || !select.with_totals,
-            ILLEGAL_COLUMN,
-            "Having clause cannot contain arrayJoin"
-        );
+        let (tested, late) = read_by(having.as_ref(), late, select.with_totals)?;
         if let Some(condition) = filter {
             plan = Plan::Filter(Filter { input: Box::new(plan), condition });
         }

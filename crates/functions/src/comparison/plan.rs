@@ -223,7 +223,12 @@ impl Planner<'_> {
             bail!(TYPE_MISMATCH, "Type mismatch in IN or VALUES section. Expected: {ty}. Got: String");
         }
         let day = matches!(ty, DataType::Date | DataType::Date32);
-        if day && bytes.iter().any(|&byte| byte == b' ' || byte == b'T') {
+        let is_time = |&byte: &u8| byte == b' ' || byte == b'T';
+        // A day with a time behind it.
+        if day
+            && let Some(end) = bytes.iter().position(is_time)
+            && text::read_one(&bytes[..end], ty, self.ctx).is_ok()
+        {
             let shown = String::from_utf8_lossy(bytes);
             bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
         }

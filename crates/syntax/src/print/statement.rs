@@ -3,7 +3,7 @@
 use super::Printer;
 use super::text::write_ident;
 use crate::ast::{
-    Describe, Drop, DropAction, Explain, Insert, InsertColumns, InsertSource, InsertTarget, KillMode,
+    Describe, Drop, DropAction, Explain, Expr, Insert, InsertColumns, InsertSource, InsertTarget, KillMode,
     ObjectKind, ObjectName, Optimize, Output, Partition, SetStatement, Show, ShowFilter, ShowKind, Statement,
     StatementKind, TransactionCommand,
 };
@@ -158,17 +158,7 @@ impl Printer {
                     self.then(rest);
                 }
             }
-            StatementKind::Kill { mutation, where_, mode } => {
-                self.word(if *mutation { "KILL MUTATION" } else { "KILL QUERY" });
-                self.of_cluster();
-                self.word(" WHERE ");
-                self.closed(where_);
-                self.word(match mode {
-                    KillMode::Async => " ASYNC",
-                    KillMode::Sync => " SYNC",
-                    KillMode::Test => " TEST",
-                });
-            }
+            StatementKind::Kill { mutation, where_, mode } => self.kill(*mutation, where_, mode),
             StatementKind::Parallel(list) => self.parallel(list),
             StatementKind::Transaction(command) => self.word(match command {
                 TransactionCommand::Begin => "BEGIN TRANSACTION",
@@ -177,6 +167,18 @@ impl Printer {
                 TransactionCommand::Explain => "EXPLAIN CURRENT TRANSACTION",
             }),
         }
+    }
+
+    fn kill(&mut self, mutation: bool, where_: &Expr, mode: &KillMode) {
+        self.word(if mutation { "KILL MUTATION" } else { "KILL QUERY" });
+        self.of_cluster();
+        self.word(" WHERE ");
+        self.closed(where_);
+        self.word(match mode {
+            KillMode::Async => " ASYNC",
+            KillMode::Sync => " SYNC",
+            KillMode::Test => " TEST",
+        });
     }
 
     fn set(&mut self, set: &SetStatement) {
