@@ -2,6 +2,7 @@
 
 use chalet_plan::{AggregateCall, Expr, Field, FromEnd, RowParts, SortKey, WindowCall};
 use chalet_syntax::ast;
+use std::rc::Rc;
 
 /// An aggregate that the SELECT computes, and how to recognise it when it is written again.
 #[derive(Debug)]
@@ -26,6 +27,17 @@ pub(crate) struct KnownArrayJoin {
     pub array: Expr,
     /// Only needed after aggregation.
     pub late: bool,
+}
+
+/// An alias inside of the lambda that is being bound, or of one around it.
+pub(crate) struct LambdaAlias {
+    pub name: String,
+    pub written: Rc<ast::Expr>,
+    /// How many parameters it can name: those of its own lambda and of the lambdas around.
+    pub n_params: usize,
+    pub bound: Option<Expr>,
+    /// It is being bound: inside, its name means something else.
+    pub is_open: bool,
 }
 
 /// The keys of a SELECT.

@@ -2,29 +2,13 @@
 //! and come before the columns of tables.
 
 use crate::aliases::collect_aliases;
+use crate::clauses::LambdaAlias;
 use crate::select::SelectBinder;
 use chalet_base::hash::HashMap;
 use chalet_base::{Result, ensure};
 use chalet_plan::Expr;
 use chalet_syntax::ast;
 use std::rc::Rc;
-
-/// An alias inside of the lambda that is being bound, or of one around it.
-pub(crate) struct LambdaAlias {
-    name: String,
-    written: Rc<ast::Expr>,
-    /// How many parameters it can name: those of its own lambda and of the lambdas around.
-    n_params: usize,
-    bound: Option<Expr>,
-    /// It is being bound: inside, its name means something else.
-    is_open: bool,
-}
-
-impl LambdaAlias {
-    pub fn name(&self) -> &String {
-        &self.name
-    }
-}
 
 impl SelectBinder<'_> {
     /// Binds the body of a lambda whose parameters are known by now.

@@ -2,9 +2,8 @@
 
 use crate::aliases::collect_aliases;
 use crate::array_joins::{array_joins, read_by};
-use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, RowCount};
+use crate::clauses::{Grouping, KnownAggregate, KnownArrayJoin, KnownWindow, LambdaAlias, RowCount};
 use crate::expression::check_literal_array;
-use crate::lambda_aliases::LambdaAlias;
 use crate::query::{BoundQuery, QueryBinder};
 use crate::scope::{TableScope, Tables, is_matcher};
 use crate::shared::{Shared, count_uses_of_select};

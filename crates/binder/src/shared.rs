@@ -4,7 +4,6 @@
 //! The text alone is not enough where a name in it means something else in another place, so that the definitions of the
 //! common table expressions that it can name belong to the key, and one that may name an alias around it is not shared.
 
-use crate::lambda_aliases::LambdaAlias;
 use crate::query::{Cte, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::hash::{HashMap, HashSet};
@@ -81,7 +80,7 @@ impl SelectBinder<'_> {
 
     /// Is one of the words an alias here or further out?
     fn has_alias_among(&self, words: &HashSet<String>) -> bool {
-        let of_lambdas = self.lambda_aliases.iter().map(LambdaAlias::name);
+        let of_lambdas = self.lambda_aliases.iter().map(|alias| &alias.name);
         let is_own =
             self.aliases.keys().chain(self.lambda_params.iter().map(|(name, _)| name)).chain(of_lambdas);
         is_own.into_iter().any(|name| words.contains(name))

@@ -2,6 +2,7 @@
 //!
 //! - [`rewriter`]: how rules make expressions and visit nodes
 //! - [`rules`]: the wrapper around every rule and the one ordered list
+//! - [`node_kinds`]: which kinds of nodes a plan has, and a rule is about
 //! - [`unnest_subqueries`]: correlated sub-queries become joins
 //! - [`fold_empty_inputs`]: what is known to have no rows is not computed
 //! - [`factor_disjunctions`]: what all alternatives of an OR say is a condition of its own

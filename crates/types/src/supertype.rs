@@ -42,7 +42,7 @@ fn float_of_several(types: &[DataType]) -> Option<DataType> {
     // One bit more is the sign.
     let needed = match unsigned + 1 {
         ..=24 => 32,
-        ..=53 => 64,
+        25..=53 => 64,
         _ => return None,
     };
     let number = float_of_bits(floats.max(needed))?;

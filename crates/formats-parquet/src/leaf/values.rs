@@ -35,7 +35,7 @@ pub enum Values {
         at: usize,
     },
     /// Strings that share prefixes; what is passed by is not built.
-    FrontCoded(FrontCoded),
+    FrontCoded(Box<FrontCoded>),
     /// Values whose first bytes come first; put together when more than a few of them are wanted.
     Split {
         bytes: Buffer,
@@ -104,7 +104,7 @@ impl Values {
                 let strings = unsafe { Strings::from_views(views.into(), [bytes].into()) };
                 Values::Strings { strings, at: 0 }
             }
-            (encoding::DELTA_BYTE_ARRAY, _) => Values::FrontCoded(FrontCoded::open(&bytes, n)?),
+            (encoding::DELTA_BYTE_ARRAY, _) => Values::FrontCoded(Box::new(FrontCoded::open(&bytes, n)?)),
             (other, _) => bail!(NOT_IMPLEMENTED, "Parquet encoding {other} is not supported for this type"),
         })
     }
