@@ -85,19 +85,14 @@ def test_answers_are_those_of_reading_everything(tmp_path, kind: str, order: str
             assert answer(condition, 1) == answer(condition, 0), condition
 
 
-def test_row_groups_outside_are_not_looked_at(tmp_path) -> None:
+def test_row_groups_outside_are_not_looked_at(tmp_path, counted) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"x": pa.array(range(ROWS))}), path, row_group_size=GROUP)
     connection = chalet.connect(":memory:")
 
     def pruned(condition: str) -> int:
-        def count() -> int:
-            sql = "SELECT sum(value) FROM system.events WHERE event = 'ParquetPrunedRowGroups'"
-            return int(connection.query(sql, "TSV").data())
-
-        before = count()
-        connection.query(f"SELECT sum(x) FROM file('{path}') WHERE {condition}").data()
-        return count() - before
+        sql = f"SELECT sum(x) FROM file('{path}') WHERE {condition}"
+        return counted(connection, sql, "ParquetPrunedRowGroups")[1]
 
     n_groups = ROWS // GROUP
     assert pruned("x = 777") == n_groups - 1
@@ -108,21 +103,17 @@ def test_row_groups_outside_are_not_looked_at(tmp_path) -> None:
     assert pruned("x >= 0") == 0
 
 
-def test_a_row_group_that_is_left_alone_is_divided_among_threads(tmp_path) -> None:
+def test_a_row_group_that_is_left_alone_is_divided_among_threads(tmp_path, counted) -> None:
     path = tmp_path / "rows.parquet"
     rows = 320_000
     pq.write_table(pa.table({"x": pa.array(range(rows))}), path, row_group_size=rows // 4)
     connection = chalet.connect(":memory:")
 
     def units(threads: int) -> int:
-        def count() -> int:
-            sql = "SELECT sum(value) FROM system.events WHERE event = 'ParquetReadRowGroups'"
-            return int(connection.query(sql, "TSV").data())
-
-        before = count()
         sql = f"SELECT sum(x) FROM file('{path}') WHERE x >= 1000 AND x < 70000 SETTINGS max_threads = {threads}"
-        assert connection.query(sql, "TSV").data() == f"{sum(range(1000, 70000))}\n"
-        return count() - before
+        answer, n_units = counted(connection, sql, "ParquetReadRowGroups")
+        assert answer == f"{sum(range(1000, 70000))}\n"
+        return n_units
 
     assert units(1) == 1
     assert units(4) == 4

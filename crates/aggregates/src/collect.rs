@@ -245,16 +245,17 @@ impl States for Rows {
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         let mut builders: Vec<Builder> = self.types.iter().map(Builder::new).collect();
         let known = self.collector.take_rows(bytes, &mut builders)?;
-        let is_known = known.is_some();
         let n = known.map_or_else(|| take_len(bytes), Ok)?;
         ensure!(
             n <= MAX_ARRAY_SIZE,
             TOO_LARGE_ARRAY_SIZE,
             "Too large array size {n} (maximum: {MAX_ARRAY_SIZE})"
         );
-        for _ in 0..if is_known { 0 } else { n } {
-            for (codec, builder) in self.codecs.iter().zip(&mut builders) {
-                codec.take(bytes, builder)?;
+        if known.is_none() {
+            for _ in 0..n {
+                for (codec, builder) in self.codecs.iter().zip(&mut builders) {
+                    codec.take(bytes, builder)?;
+                }
             }
         }
         let args: Vec<Vector> = builders.into_iter().map(Builder::finish).collect();

@@ -17,7 +17,7 @@ pub fn each(n_tasks: usize, n_threads: usize, work: impl Fn(usize) -> Result<()>
                 if task >= n_tasks {
                     return Ok(());
                 }
-                work(task).inspect_err(|_| next.store(n_tasks, Relaxed))?;
+                work(task)?;
             }
         })
         .inspect_err(|_| next.store(n_tasks, Relaxed))

@@ -4,6 +4,7 @@
 use chalet_storage::scan::{ColumnRange, Interval};
 use chalet_storage::{ScanRequest, TableSchema};
 use chalet_syntax::print::{string_literal, write_quoted};
+use chalet_text::write::number;
 use chalet_types::{DataType, Value};
 
 /// A name in back quotes.
@@ -140,12 +141,9 @@ pub(super) fn decimal(value: &Value, ty: &DataType) -> Option<String> {
         ..=18 => 64,
         _ => 128,
     };
-    let (sign, digits) = (if digits < 0 { "-" } else { "" }, digits.unsigned_abs().to_string());
-    let scale = usize::from(*scale);
-    let digits = format!("{digits:0>width$}", width = scale + 1);
-    let (whole, rest) = digits.split_at(digits.len() - scale);
-    let point = if scale > 0 { "." } else { "" };
-    Some(format!("toDecimal{bits}('{sign}{whole}{point}{rest}', {scale})"))
+    let mut text = Vec::new();
+    number::decimal(&mut text, digits, *scale, true);
+    Some(format!("toDecimal{bits}('{}', {scale})", String::from_utf8_lossy(&text)))
 }
 
 /// A value as SQL that has it exactly.

@@ -20,7 +20,7 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
     let last = offsets.last().map_or(0, |last| last.as_usize()).min(bytes.len());
     let mut views = Vec::with_capacity(array.len());
     let mut buffers: Vec<Buffer> = Vec::new();
-    let (mut base, mut window) = (0, &bytes[..0]);
+    let (mut base, mut window, mut longest) = (0, &bytes[..0], 0);
     for pair in offsets.windows(2) {
         let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
         ensure!(
@@ -34,11 +34,12 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
             (base, window) = (start, &bytes[start..start + buffer.len()]);
             buffers.push(buffer);
         }
+        longest = longest.max(end - start);
         let buffer = (buffers.len() as u32).wrapping_sub(1);
         views.push(view_at(window, start - base, end - start, buffer));
     }
     // Without long strings nothing points into the buffers.
-    if views.iter().all(|&view| view as u32 as usize <= INLINE) {
+    if longest <= INLINE {
         buffers.clear();
     }
     // SAFETY: every view was made from a slice of its buffer, at the place where the slice begins.
