@@ -63,6 +63,7 @@ events! {
     ParquetMetadataCacheMisses: "Footers of Parquet files that had to be parsed although the cache was asked",
     ParquetDictionaryCacheHits: "Dictionaries of strings of Parquet files that were known from an earlier query",
     ParquetDictionaryCacheInserts: "Dictionaries that were kept, because few of their values were needed",
+    ParquetPartsOfDictionaries: "Dictionaries of strings of Parquet files of which the first values were decoded, because few rows were wanted",
     ParquetMetadataCacheWeightLost: "Bytes of footers that made room for others",
     QueryMemoryLimitExceeded: "How often a query was over its own limit of memory, or its user's",
     GlobalMemoryLimitExceeded: "How often the process was over its limit of memory, or the system had none",

@@ -46,12 +46,14 @@ pub enum Switch {
     JumpedPages,
     /// Pages without a NULL are read as those of columns that cannot have any.
     FullPages,
+    /// Dictionaries of strings are decoded as far as the codes of few rows go.
+    PartsOfDictionaries,
     /// Registers of 512 bits, where the processor has them.
     Avx512,
 }
 
 /// Name, and whether it is on where nobody says otherwise.
-const ALL: [(Switch, &str, bool); 19] = [
+const ALL: [(Switch, &str, bool); 20] = [
     (Switch::TwoByteSearch, "two-byte-search", true),
     (Switch::CounterShards, "counter-shards", true),
     (Switch::SuspendedCollector, "suspended-collector", true),
@@ -70,6 +72,7 @@ const ALL: [(Switch, &str, bool); 19] = [
     (Switch::KeptMappings, "kept-mappings", true),
     (Switch::JumpedPages, "jumped-pages", true),
     (Switch::FullPages, "full-pages", true),
+    (Switch::PartsOfDictionaries, "parts-of-dictionaries", true),
     (Switch::Avx512, "avx-512", true),
 ];
 

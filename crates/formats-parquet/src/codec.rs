@@ -46,6 +46,15 @@ pub fn decompress(
     as_promised(got, size)
 }
 
+/// Fills `out` with the first `n` bytes that a block of LZ4 expands to, which are as many or more.
+pub fn decompress_start(bytes: &[u8], n: usize, out: &mut Vec<u8>) -> Result<()> {
+    out.clear();
+    out.try_reserve_exact(n)
+        .map_err(|_| err!(CANNOT_ALLOCATE_MEMORY, "Cannot allocate {n} bytes for a Parquet page"))?;
+    let got = lz4::unpack_start_onto(bytes, n, out).map_err(|e| broken("lz4", e))?;
+    as_promised(got, n)
+}
+
 thread_local! {
     /// Its tables take longer to make than a small page to decompress.
     static ZSTD: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };

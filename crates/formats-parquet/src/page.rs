@@ -70,15 +70,7 @@ impl Pages {
     /// Levels (of a V2 page only) and the rest of the page, decompressed.
     pub fn load(&mut self, page: &StoredPage) -> Result<(Buffer, Buffer)> {
         let StoredPage { header, body } = page;
-        if self.verify_checksums
-            && let Some(expected) = header.crc
-        {
-            ensure!(
-                crc32fast::hash(body) == expected,
-                INCORRECT_DATA,
-                "Page CRC checksum verification failed"
-            );
-        }
+        self.verify(page)?;
         let levels = header.v2.map_or(0, |v2| v2.definition_bytes.saturating_add(v2.repetition_bytes));
         ensure!(
             levels <= body.len() && levels <= header.uncompressed,
@@ -94,6 +86,33 @@ impl Pages {
         let mut out = std::mem::take(&mut self.spare);
         codec::decompress(self.codec, &rest, header.uncompressed - levels, self.content, &mut out)?;
         Ok((head, Buffer::from_vec(out)))
+    }
+
+    /// At least so many bytes of the start of a page that has no levels, if that is quicker than all of it.
+    pub fn load_start(&mut self, page: &StoredPage, n_bytes: usize) -> Result<Option<Buffer>> {
+        self.verify(page)?;
+        if self.codec == Compression::UNCOMPRESSED {
+            return Ok(Some(page.body.clone()));
+        }
+        if self.codec != Compression::LZ4_RAW || n_bytes >= page.header.uncompressed {
+            return Ok(None);
+        }
+        let mut out = std::mem::take(&mut self.spare);
+        codec::decompress_start(&page.body, n_bytes, &mut out)?;
+        Ok(Some(Buffer::from_vec(out)))
+    }
+
+    fn verify(&self, StoredPage { header, body }: &StoredPage) -> Result<()> {
+        if self.verify_checksums
+            && let Some(expected) = header.crc
+        {
+            ensure!(
+                crc32fast::hash(body) == expected,
+                INCORRECT_DATA,
+                "Page CRC checksum verification failed"
+            );
+        }
+        Ok(())
     }
 
     /// Takes the memory of a page back, if nothing else holds it.

@@ -285,6 +285,13 @@ MECHANISMS = (
         "ParquetFullPages",
     ),
     by_switch(
+        "parts-of-dictionaries",
+        "dictionaries of strings decoded as far as the codes of few rows go",
+        "parts-of-dictionaries",
+        "SELECT shop, state FROM t WHERE k = 1234567",
+        "ParquetPartsOfDictionaries",
+    ),
+    by_switch(
         "avx-512",
         "digests of sixteen strings side by side in registers of 512 bits, beside eight in those of 256",
         "avx-512",

@@ -208,6 +208,9 @@ struct LastRow {
 /// Rows are pruned when there are this many times more than the limit, and more than a few.
 const PRUNE_FACTOR: usize = 4;
 const PRUNE_LEAST: usize = 1024;
+/// Up to this limit they are pruned as soon as there is half as many again, where the scan below passes rows by that sort behind the last
+/// one: to find a better one takes microseconds, and what the scan reads for rows that would not count takes more.
+const FEW_ROWS: usize = 1024;
 /// Bytes of a key of a number, about.
 const WORD: usize = 8;
 
@@ -236,12 +239,20 @@ impl SinkWorker for Worker {
     }
 }
 
-/// With this limit, so many rows are held before some are dropped.
+/// With this limit, so many rows are held before the first ones are dropped.
 fn most_unpruned(limit: usize) -> usize {
     limit.saturating_mul(PRUNE_FACTOR).max(PRUNE_LEAST)
 }
 
 impl Worker {
+    /// With this limit, so many rows are held before some are dropped.
+    fn most_held(&self, limit: usize) -> usize {
+        match self.top_k_threshold {
+            Some(_) if limit <= FEW_ROWS && self.threshold.is_some() => limit + limit / 2,
+            _ => most_unpruned(limit),
+        }
+    }
+
     fn add(&mut self, position: Position, mut block: Block) -> Result<()> {
         let mut keys = self.elements(self.keys.evaluate(&block)?);
         // Most rows are told by their first key alone; only those that are left get bytes to compare.
@@ -330,7 +341,7 @@ impl Worker {
             self.max_rows
         );
         if let Some(limit) = self.limit
-            && n_held > most_unpruned(limit)
+            && n_held > self.most_held(limit)
         {
             self.prune(limit)?;
         }

@@ -25,6 +25,10 @@ impl Kind for FixedBytes {
         Ok(page.slice_with_length(0, total))
     }
 
+    fn n_values(&self, dictionary: &Buffer) -> usize {
+        dictionary.len() / self.width
+    }
+
     fn start(&self, rows: usize) -> Vec<u8> {
         Vec::with_capacity(rows.saturating_mul(self.width).min(1 << 24))
     }

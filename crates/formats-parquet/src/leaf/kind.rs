@@ -11,11 +11,16 @@ pub trait Kind: Send + 'static {
     /// The column being read.
     type Column: Send;
 
+    /// Is a part of a dictionary decoded much quicker than all of it?
+    const IN_PARTS: bool = false;
+
     /// Bytes of a plain value; `None` where a length stands before each.
     fn width(&self) -> Option<usize>;
 
-    /// The `n` plain values of a dictionary page.
+    /// The first `n` plain values of a dictionary page.
     fn dictionary(&self, page: Buffer, n: usize) -> Result<Self::Dictionary>;
+
+    fn n_values(&self, dictionary: &Self::Dictionary) -> usize;
 
     /// Bytes that it holds, where making it takes long; 0: it is not worth keeping.
     fn dictionary_weight(&self, _dictionary: &Self::Dictionary) -> usize {
@@ -23,6 +28,20 @@ pub trait Kind: Send + 'static {
     }
 
     fn start(&self, rows: usize) -> Self::Column;
+
+    /// The same for rows that are few for a dictionary: their codes wait for as much of it as they need, which `decode` gets.
+    fn start_few(&self, rows: usize) -> Self::Column {
+        self.start(rows)
+    }
+
+    /// The codes that wait.
+    fn codes<'c>(&self, _column: &'c Self::Column) -> &'c [u32] {
+        &[]
+    }
+
+    /// Appends codes that wait; whether the dictionary has them is not known yet.
+    fn push_open_codes(&self, _column: &mut Self::Column, _codes: &[u32]) {}
+
     fn len(&self, column: &Self::Column) -> usize;
 
     /// Appends the values of codes; a code beyond the dictionary is an error.

@@ -5,8 +5,10 @@
 //! - [`fixed`]: byte strings of one length
 //! - [`text`]: byte strings of any length
 //! - [`values`]: the values of one page
+//! - [`dictionary`]: the dictionary of a column chunk, decoded as far as it is needed
 //! - [`stream`]: pages, levels and NULLs, the same for all kinds
 
+mod dictionary;
 mod fixed;
 mod kind;
 mod number;

@@ -49,6 +49,10 @@ impl<C: Convert> Kind for Number<C> {
         Ok(values)
     }
 
+    fn n_values(&self, dictionary: &Self::Dictionary) -> usize {
+        dictionary.len()
+    }
+
     fn start(&self, rows: usize) -> Self::Column {
         Vec::with_capacity(rows)
     }

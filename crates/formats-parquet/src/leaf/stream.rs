@@ -3,6 +3,7 @@
 //! A page is decompressed when the first of its values is needed: rows that are passed by cost a look at the
 //! page's header only, as long as they are whole pages.
 
+use super::dictionary::ChunkDictionary;
 use super::kind::Kind;
 use super::values::Values;
 use super::{LeafReader, Levels};
@@ -17,29 +18,15 @@ use chalet_base::events::{self, Event};
 use chalet_base::switches::{self, Switch};
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Vector};
-use std::sync::Arc;
 
 pub struct Stream<K: Kind> {
     kind: K,
     leaf: Leaf,
     pages: Pages,
-    /// Found in the file, not needed yet.
-    stored_dictionary: Option<StoredPage>,
-    dictionary: Option<Arc<K::Dictionary>>,
-    kept: Kept,
+    dictionary: ChunkDictionary<K>,
     page: Option<Page>,
     /// Codes and levels on their way; kept for their memory.
     scratch: Vec<u32>,
-}
-
-/// Whether the dictionary is kept for others who read the column chunk.
-#[derive(Default)]
-struct Kept {
-    /// Of the column chunk; none where nothing may be kept, or the dictionary is.
-    key: Option<dictionaries::Key>,
-    /// Values that were read by codes so far, and how many there are in the dictionary.
-    used: usize,
-    values: usize,
 }
 
 /// The current page.
@@ -73,22 +60,15 @@ struct Open {
 struct Output<K: Kind> {
     column: K::Column,
     validity: Option<BooleanBufferBuilder>,
+    /// Are its rows few for the dictionary?
+    is_few: bool,
 }
 
 impl<K: Kind> Stream<K> {
     /// `key` is the column chunk, where its dictionary may be kept.
     pub fn new(kind: K, leaf: &Leaf, pages: Pages, key: Option<dictionaries::Key>) -> Self {
         let leaf = leaf.clone();
-        Stream {
-            kind,
-            leaf,
-            pages,
-            stored_dictionary: None,
-            dictionary: None,
-            kept: Kept { key, ..Kept::default() },
-            page: None,
-            scratch: Vec::new(),
-        }
+        Stream { kind, leaf, pages, dictionary: ChunkDictionary::new(key), page: None, scratch: Vec::new() }
     }
 
     /// Makes a page current that has entries left; `false` at the end of the chunk.
@@ -105,12 +85,7 @@ impl<K: Kind> Stream<K> {
             }
             let Some(page) = self.pages.next()? else { return Ok(false) };
             if page.header.kind == PageKind::Dictionary {
-                ensure!(
-                    self.stored_dictionary.is_none() && self.dictionary.is_none(),
-                    INCORRECT_DATA,
-                    "Parquet column chunk has more than one dictionary"
-                );
-                self.stored_dictionary = Some(page);
+                self.dictionary.found(page)?;
                 continue;
             }
             self.page = Some(Page { left: page.header.n_values, state: State::Stored { page, skip: 0 } });
@@ -122,27 +97,6 @@ impl<K: Kind> Stream<K> {
         let Some(Page { state: State::Stored { page, skip }, .. }) = &self.page else { return Ok(()) };
         let (stored, skip) = (page, *skip);
         let header = &stored.header;
-        if matches!(header.encoding, encoding::PLAIN_DICTIONARY | encoding::RLE_DICTIONARY)
-            && let Some(dictionary) = self.stored_dictionary.take()
-        {
-            ensure!(
-                matches!(dictionary.header.encoding, encoding::PLAIN | encoding::PLAIN_DICTIONARY),
-                NOT_IMPLEMENTED,
-                "Parquet dictionaries of encoding {} are not supported",
-                dictionary.header.encoding
-            );
-            self.dictionary = match self.kept.key.as_ref().and_then(dictionaries::find) {
-                Some(known) => {
-                    self.kept.key = None;
-                    Some(known)
-                }
-                None => {
-                    let (_, bytes) = self.pages.load(&dictionary)?;
-                    self.kept.values = dictionary.header.n_values;
-                    Some(Arc::new(self.kind.dictionary(bytes, dictionary.header.n_values)?))
-                }
-            };
-        }
         let (levels, memory) = self.pages.load(stored)?;
         let (max_repetition, max_definition) = (self.leaf.max_repetition, self.leaf.max_definition);
         let (repetition, definition, bytes) = match header.v2 {
@@ -199,21 +153,33 @@ impl<K: Kind> Stream<K> {
             bail!(LOGICAL_ERROR, "Parquet page is not open");
         };
         *left -= n;
+        if !out.is_few && open.values.are_codes() {
+            self.dictionary.decode(&self.kind, &mut self.pages)?;
+        }
         let valid = open.validity(n, &self.leaf, &mut self.scratch)?;
         let n_values = valid.as_ref().map_or(n, |valid| valid.count_set_bits());
         let start = self.kind.len(&out.column);
-        self.kept.used += n_values;
-        open.values.take(
-            n_values,
-            &self.kind,
-            &mut out.column,
-            self.dictionary.as_deref(),
-            &mut self.scratch,
-        )?;
+        self.dictionary.count_used(n_values);
+        match &mut open.values {
+            Values::Codes(codes) if out.is_few => {
+                self.scratch.clear();
+                codes.read(n_values, &mut self.scratch)?;
+                self.kind.push_open_codes(&mut out.column, &self.scratch);
+            }
+            values => {
+                // What follows a page without codes is read as if there were many rows.
+                if std::mem::take(&mut out.is_few) {
+                    self.dictionary.covering(&self.kind, &mut self.pages, self.kind.codes(&out.column))?;
+                }
+                let dictionary = self.dictionary.decoded();
+                values.take(n_values, &self.kind, &mut out.column, dictionary, &mut self.scratch)?;
+            }
+        }
         if let Some(valid) = &valid
             && n_values < n
         {
-            self.kind.expand(&mut out.column, self.dictionary.as_deref(), start, valid);
+            let dictionary = self.dictionary.decoded().filter(|_| !out.is_few);
+            self.kind.expand(&mut out.column, dictionary, start, valid);
         }
         match (&mut out.validity, valid) {
             (Some(validity), Some(valid)) => validity.append_buffer(&valid),
@@ -239,31 +205,31 @@ impl<K: Kind> Stream<K> {
         }
     }
 
-    fn start(&self, rows: usize) -> Output<K> {
+    fn start(&self, rows: usize, is_few: bool) -> Output<K> {
         // A broken file may promise any number of rows.
         let capacity = rows.min(1 << 20);
         Output {
-            column: self.kind.start(capacity),
+            column: if is_few { self.kind.start_few(capacity) } else { self.kind.start(capacity) },
             validity: self.leaf.nullable.then(|| BooleanBufferBuilder::new(capacity)),
+            is_few,
         }
     }
 
-    fn finish(&self, out: Output<K>) -> Column {
+    fn finish(&mut self, mut out: Output<K>) -> Result<Column> {
+        if out.is_few {
+            let codes = self.kind.codes(&out.column);
+            let dictionary = self.dictionary.covering(&self.kind, &mut self.pages, codes)?;
+            self.kind.decode(&mut out.column, dictionary)?;
+        }
         let validity = out.validity.map(|mut bits| NullBuffer::new(bits.finish()));
-        self.kind.finish(out.column, self.dictionary.as_deref(), validity.filter(|v| v.null_count() > 0))
+        let validity = validity.filter(|validity| validity.null_count() > 0);
+        Ok(self.kind.finish(out.column, self.dictionary.decoded(), validity))
     }
 }
 
 impl<K: Kind> Drop for Stream<K> {
-    /// Keeps the dictionary where few of its values were read.
     fn drop(&mut self) {
-        if self.kept.used >= self.kept.values {
-            return;
-        }
-        if let (Some(key), Some(dictionary)) = (self.kept.key.take(), self.dictionary.take()) {
-            let weight = self.kind.dictionary_weight(&dictionary);
-            dictionaries::insert(key, dictionary, weight);
-        }
+        self.dictionary.keep(&self.kind);
     }
 }
 
@@ -272,7 +238,13 @@ const SPARSE: usize = 16;
 
 impl<K: Kind> LeafReader for Stream<K> {
     fn read(&mut self, n: usize, selected: Option<&BooleanBuffer>) -> Result<Column> {
-        let mut out = self.start(selected.map_or(n, |bits| bits.count_set_bits()));
+        let n_wanted = selected.map_or(n, |bits| bits.count_set_bits());
+        // The dictionary comes before the first page.
+        let is_few = n_wanted > 0
+            && n_wanted < n
+            && self.advance()?
+            && self.dictionary.is_for_few(&self.kind, n_wanted);
+        let mut out = self.start(n_wanted, is_few);
         let mut done = 0;
         while done < n {
             if !self.advance()? {
@@ -315,7 +287,7 @@ impl<K: Kind> LeafReader for Stream<K> {
                 out.validity = validity;
             }
         }
-        Ok(self.finish(out))
+        self.finish(out)
     }
 
     fn skip(&mut self, mut n: usize) -> Result<()> {
@@ -333,7 +305,7 @@ impl<K: Kind> LeafReader for Stream<K> {
 
     fn read_nested(&mut self, n: usize) -> Result<(Levels, Vector)> {
         let mut levels = Levels::default();
-        let mut out = self.start(n);
+        let mut out = self.start(n, false);
         let mut rows = 0;
         // The row is only complete when the next one begins, or the chunk ends.
         'rows: while self.advance()? {
@@ -358,6 +330,9 @@ impl<K: Kind> LeafReader for Stream<K> {
                 open.taken += 1;
                 *left -= 1;
             }
+            if open.values.are_codes() {
+                self.dictionary.decode(&self.kind, &mut self.pages)?;
+            }
             // Values of these entries.
             let (max, slot) = (self.leaf.max_definition as u32, self.leaf.slot_definition as u32);
             let slots = levels.definition[first..].iter().filter(|&&level| level >= slot);
@@ -367,11 +342,11 @@ impl<K: Kind> LeafReader for Stream<K> {
                 n_values,
                 &self.kind,
                 &mut out.column,
-                self.dictionary.as_deref(),
+                self.dictionary.decoded(),
                 &mut self.scratch,
             )?;
             if n_values < valid.len() {
-                self.kind.expand(&mut out.column, self.dictionary.as_deref(), start, &valid);
+                self.kind.expand(&mut out.column, self.dictionary.decoded(), start, &valid);
             }
             if let Some(validity) = &mut out.validity {
                 validity.append_buffer(&valid);
@@ -381,7 +356,7 @@ impl<K: Kind> LeafReader for Stream<K> {
             }
         }
         ensure!(rows == n, CANNOT_READ_ALL_DATA, "Parquet column chunk ends after {rows} of {n} rows");
-        Ok((levels, self.finish(out).into_flat()))
+        Ok((levels, self.finish(out)?.into_flat()))
     }
 }
 

@@ -25,7 +25,7 @@ pub struct TextColumn {
     codes: Vec<u32>,
     views: Vec<u128>,
     buffers: Vec<Buffer>,
-    /// Where in `buffers` the dictionary is.
+    /// Where in `buffers` the dictionary is, or the part of it that was decoded last.
     dictionary_buffer: Option<u32>,
 }
 
@@ -40,7 +40,9 @@ impl TextColumn {
     }
 
     fn push_dictionary_views(&mut self, dictionary: &Dictionary, codes: &[u32]) -> Result<()> {
-        let buffer = match self.dictionary_buffer {
+        let is_same =
+            |&number: &u32| std::ptr::eq(self.buffers[number as usize].as_ptr(), dictionary.page.as_ptr());
+        let buffer = match self.dictionary_buffer.filter(is_same) {
             Some(buffer) => buffer,
             None => {
                 let buffer = self.buffer(&dictionary.page);
@@ -94,6 +96,7 @@ const MAX_PAGE: usize = u32::MAX as usize;
 impl Kind for Text {
     type Dictionary = Dictionary;
     type Column = TextColumn;
+    const IN_PARTS: bool = true;
 
     fn width(&self) -> Option<usize> {
         None
@@ -126,6 +129,10 @@ impl Kind for Text {
         Ok(Dictionary { page, views, values })
     }
 
+    fn n_values(&self, dictionary: &Dictionary) -> usize {
+        dictionary.views.len()
+    }
+
     fn dictionary_weight(&self, dictionary: &Dictionary) -> usize {
         dictionary.page.len() + 2 * size_of_val(&*dictionary.views)
     }
@@ -139,6 +146,18 @@ impl Kind for Text {
             buffers: Vec::new(),
             dictionary_buffer: None,
         }
+    }
+
+    fn start_few(&self, rows: usize) -> TextColumn {
+        Text { keep_dictionary: true, ..*self }.start(rows)
+    }
+
+    fn codes<'c>(&self, column: &'c TextColumn) -> &'c [u32] {
+        &column.codes
+    }
+
+    fn push_open_codes(&self, column: &mut TextColumn, codes: &[u32]) {
+        column.codes.extend_from_slice(codes);
     }
 
     fn len(&self, column: &TextColumn) -> usize {

@@ -109,6 +109,11 @@ impl Values {
         })
     }
 
+    /// Do values come from the dictionary?
+    pub fn are_codes(&self) -> bool {
+        matches!(self, Values::Codes(_))
+    }
+
     /// Appends the next `n` values.
     pub fn take<K: Kind>(
         &mut self,
@@ -121,7 +126,7 @@ impl Values {
         if n == 0 {
             return Ok(());
         }
-        if !matches!(self, Values::Codes(_)) {
+        if !self.are_codes() {
             kind.decode(column, dictionary)?;
         }
         self.decode_rest(n)?;
