@@ -37,6 +37,10 @@ RULES = {
         "SELECT n, s FROM (SELECT s, n, m FROM (SELECT n, s, m, v FROM t)) ORDER BY ALL LIMIT 3",
         "query_plan_merge_expressions = 0",
     ),
+    "filter_preimages": (
+        "SELECT count(), sum(v) FROM t WHERE toYYYYMM(day) = 202405 AND toYear(at) != 2023",
+        "optimize_time_filter_with_preimage = 0",
+    ),
     "sum_of_shifted": ("SELECT sum(n + 1), sum(n + 2), sum(n - 3) FROM t", "optimize_arithmetic_operations_in_aggregate_functions = 0"),
     "reduce_group_keys": ("SELECT n, n + 1, count() FROM t GROUP BY n, n + 1 ORDER BY ALL LIMIT 3", "optimize_group_by_function_keys = 0"),
     "single_distinct_to_group_by": ("SELECT s, count(DISTINCT m) FROM t GROUP BY s ORDER BY s", "max_rows_to_group_by = 1000000000"),
@@ -57,6 +61,13 @@ RULES = {
     "late_materialization": ("SELECT n, s, m, v FROM t ORDER BY m, v LIMIT 3", "query_plan_optimize_lazy_materialization = 0"),
     "only_lengths": ("SELECT sum(length(s)), countIf(empty(s)) FROM t", "optimize_functions_to_subcolumns = 0"),
 }
+# Rules without a setting of their own: what stands below the scan's filter or the aggregation of a plan without them, and not with them.
+ALWAYS = {
+    "unwrap_cast_in_comparison": ("SELECT count(), sum(v) FROM t WHERE toInt64(n) = 7", "toInt64("),
+    "unwrap_cast_in_comparison, a CAST": ("SELECT count(), sum(v) FROM t WHERE CAST(m AS {type}) >= 140000 OR toUInt64(n) < 3", "CAST("),
+    "unwrap_cast_in_comparison, a date": ("SELECT count(), sum(v) FROM t WHERE toDate(n) < '1970-01-17'", "toDate("),
+    "min_max_through_cast": ("SELECT min(x), max(y) FROM (SELECT toInt64(n) AS x, toDate(n) AS y, v FROM t) WHERE v > 5", ":= toInt64("),
+}
 # Dictionaries have few strings and few sums of a number and a constant: those are made value by value, which is less.
 UNSUITED = {"sum_of_shifted": ("dictionary", "both"), "only_lengths": ("dictionary", "both")}
 
@@ -73,7 +84,7 @@ def db(request):
         db.query("SET allow_suspicious_low_cardinality_types = 1")
         for table, columns, rows in (
             ("t", [column("n", "UInt16", "number % 500", 3), column("s", "String", "concat('word ', toString(number % 40))", 5),
-                   column("m", "UInt32", "cityHash64(number) % 150000", 4), "number AS v"], 20_000),
+                   column("m", "UInt32", "cityHash64(number) % 150000", 4), column("day", "Date", "toDate('2024-01-01') + number % 366", 6), column("at", "DateTime('UTC')", "toDateTime('2023-01-01 00:00:00', 'UTC') + number * 3600", 8), "number AS v"], 20_000),
             ("d", [column("n", "UInt16", "number", 2), column("s", "String", "concat('word ', toString(number % 30))", 4), "number AS x"], 300),
         ):  # fmt: skip
             db.query(f"CREATE TABLE {table} ENGINE = MergeTree ORDER BY tuple() AS SELECT {', '.join(columns)} FROM numbers({rows})")
@@ -89,3 +100,15 @@ def test_each_rule_takes_each_form(db, rule):
     answer = str(db.query(sql, "TSV"))
     assert answer
     assert str(db.query(f"{sql} SETTINGS {off}", "TSV")) == answer
+
+
+@pytest.mark.parametrize("rule", ALWAYS)
+def test_rules_without_a_setting_take_each_form(db, rule):
+    form, db = db
+    sql, conversion = ALWAYS[rule]
+    sql = sql.format(type="Nullable(Int64)" if form in ("nullable", "both") else "Int64")
+    off = "query_plan_enable_optimizations = 0"
+    plan, without = (str(db.query(f"EXPLAIN {asked}", "TSV")) for asked in (sql, f"{sql} SETTINGS {off}"))
+    assert conversion in without.partition("Aggregate")[2]
+    assert conversion not in plan.partition("Aggregate")[2]
+    assert str(db.query(sql, "TSV")) == str(db.query(f"{sql} SETTINGS {off}", "TSV"))

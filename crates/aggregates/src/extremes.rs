@@ -1,6 +1,7 @@
 //! `min`, `max`, `any`, `anyLast` and the variants of the latter two that see NULL: one remembered value per group.
 
 use crate::check::{no_parameters, not_comparable, one_argument};
+use crate::skip_nulls::SkipNulls;
 use crate::slots::{Keep, Slots, slots_of};
 use chalet_base::{Result, bail};
 use chalet_columns::rows::RowCodec;
@@ -133,6 +134,12 @@ impl AggregateFunction for Extreme {
 pub fn of_type(smallest: bool, ty: &DataType) -> Arc<dyn Aggregate> {
     let keep = if smallest { Keep::Min } else { Keep::Max };
     Arc::new(BoundExtreme { keep, ty: ty.clone(), respects: false })
+}
+
+/// The smallest or the largest of values of a type that may be Nullable.
+pub fn of_any_type(smallest: bool, ty: &DataType) -> Arc<dyn Aggregate> {
+    let bare = of_type(smallest, ty.without_nullable());
+    if ty.is_nullable() { SkipNulls::around(bare, true, false) } else { bare }
 }
 
 struct BoundExtreme {

@@ -128,6 +128,7 @@ fn is_rule_off(settings: &Settings, rule: &str) -> bool {
                 .iter()
                 .any(|switch| settings.flag(switch) == Some(false));
         }
+        "filter_preimages" => "optimize_time_filter_with_preimage",
         "sum_of_shifted" => "optimize_arithmetic_operations_in_aggregate_functions",
         "only_lengths" => "optimize_functions_to_subcolumns",
         "reduce_group_keys" => "optimize_group_by_function_keys",

@@ -145,11 +145,21 @@ impl BoundFunction {
         self.function.known_result(self.state.as_deref())
     }
 
-    /// See [`ScalarFunction::monotonic_range`]; none if NULL may be among the arguments.
+    /// See [`ScalarFunction::monotonic_range`]; none where NULL is refused or made. A dictionary changes nothing.
     pub fn monotonic_range(&self) -> Option<RangeInclusive<i128>> {
-        let plain = |ty: &DataType| !matches!(ty, DataType::Nullable(_) | DataType::LowCardinality(_));
-        let from = self.arg_types.first().filter(|ty| plain(ty))?;
-        if plain(&self.result) { self.function.monotonic_range(from, &self.result) } else { None }
+        let from = self.arg_types.first()?;
+        let (from_null, to_null) = (from.without_low_cardinality(), self.result.without_low_cardinality());
+        if from_null.is_nullable() && !to_null.is_nullable() {
+            return None;
+        }
+        self.function.monotonic_range(from.bare(), self.result.bare())
+    }
+
+    /// See [`ScalarFunction::never_falls`]; of values that are not NULL, of which NULL is not made.
+    pub fn never_falls(&self, ctx: &Context) -> bool {
+        let is_plain = self.several.is_none() && !self.always_null;
+        let Some(from) = self.arg_types.first().filter(|_| is_plain) else { return false };
+        self.function.never_falls(from.bare(), self.result.bare(), self.state.as_deref(), ctx)
     }
 
     /// See [`ScalarFunction::parsed_literal`].

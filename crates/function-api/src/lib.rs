@@ -25,7 +25,7 @@ pub mod window;
 pub use aggregate::{Aggregate, AggregateFunction, AggregateRecord, States};
 pub use context::{Context, Host, Interrupt, Shared};
 pub use record::{
-    Comparison, Constants, Dictionaries, Example, Lazy, Linear, Nulls, Record, Search, SeveralTypes,
+    Comparison, Constants, Dictionaries, Example, Grows, Lazy, Linear, Nulls, Record, Search, SeveralTypes,
     ShownType, Volatility,
 };
 pub use registry::Registry;

@@ -45,6 +45,8 @@ pub struct Record {
     pub linear: Linear,
     /// Of two values: which order of them is the one that makes it true?
     pub comparison: Comparison,
+    /// Where its first argument, a date or a moment, grows, and the others stay: does the result never fall?
+    pub grows: Grows,
     /// Of a String it looks at the length alone.
     pub only_length: bool,
     /// Where its name stands alone and names nothing else, is it a call?
@@ -91,6 +93,7 @@ impl Record {
         counts_rows: false,
         linear: Linear::No,
         comparison: Comparison::No,
+        grows: Grows::No,
         only_length: false,
         search: Search::No,
         hints_index: false,
@@ -119,6 +122,17 @@ pub enum Linear {
     No,
     Plus,
     Minus,
+}
+
+/// What a function of a date or moment grows with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grows {
+    /// Nothing.
+    No,
+    /// The day that the calendar of its zone shows.
+    WithDays,
+    /// The moment, as long as the clocks of its zone are not changed.
+    WithMoments,
 }
 
 /// What an index of the values, elements or words of its first argument may use of a function: where the second one must be in it

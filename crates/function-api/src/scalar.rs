@@ -38,6 +38,19 @@ pub trait ScalarFunction: Send + Sync {
         None
     }
 
+    /// Where values of the first argument grow and the others stay, does the result never fall, whatever the values are? Types come
+    /// without Nullable and LowCardinality; `state` is what `bind` prepared.
+    fn never_falls(
+        &self,
+        from: &DataType,
+        result: &DataType,
+        state: Option<&(dyn Any + Send + Sync)>,
+        ctx: &Context,
+    ) -> bool {
+        let _ = (from, result, state, ctx);
+        false
+    }
+
     /// Of a comparison with a string literal: the literal's position among the arguments, and the value that it was parsed to.
     /// `state` is what `bind` prepared.
     fn parsed_literal(&self, state: &(dyn Any + Send + Sync)) -> Option<(usize, Value)> {

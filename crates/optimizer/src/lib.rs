@@ -13,6 +13,8 @@
 //! - [`two_steps`]: aggregates over parts of the rows, and over the results of these parts
 //! - [`grouping_sets_over_groups`]: the grouping sets of ROLLUP and its kin over groups by all keys
 //! - [`unwrap_cast_in_comparison`], [`min_max_through_cast`]: monotonic casts are left out of comparisons, or done last
+//! - [`filter_preimages`]: comparisons of functions that never fall are bounds of what they are given
+//! - [`conditions`]: how these rules rewrite conditions
 //! - [`outer_join_to_inner`]: outer joins whose rows without a partner are taken out are inner ones
 //! - [`share_common_tables`]: common table expressions that are used more than once run once
 //! - [`push_down_filter`]: conditions move towards the tables
@@ -26,10 +28,12 @@
 //! - [`late_materialization`]: columns that a sort does not read are read only for the rows that a limit leaves
 //! - [`only_lengths`]: strings of which only the length is asked
 
+mod conditions;
 mod cross_join_to_inner;
 mod eager_aggregation;
 mod estimate;
 mod factor_disjunctions;
+mod filter_preimages;
 mod fold_empty_inputs;
 mod grouping_sets_over_groups;
 mod inner_to_semi_join;

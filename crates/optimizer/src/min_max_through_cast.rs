@@ -10,6 +10,7 @@
 
 use crate::rewriter::{Rewriter, bottom_up};
 use chalet_base::Result;
+use chalet_function_api::Argument;
 use chalet_function_api::aggregate::OfAllRows;
 use chalet_function_api::call::BoundFunction;
 use chalet_plan::{Aggregate, Expr, Plan, Project};
@@ -36,12 +37,16 @@ fn rewrite(mut node: Aggregate, with: &Rewriter) -> Result<Plan> {
         };
         let [arg] = &call.args[..] else { continue };
         let Some((function, args)) = conversion(&mut node.input, arg, with) else { continue };
-        let from = args[0].ty().clone();
-        let field = with.ids.field(call.name.clone(), from.clone());
+        let from = args[0].ty().without_low_cardinality().clone();
         let mut args = args;
+        let field = with.ids.field(call.name.clone(), from.clone());
         let inner = std::mem::replace(&mut args[0], Expr::Column(field.id, from.clone()));
-        converted.push((call.field.id, Expr::Call { function, args }));
-        call.aggregate = chalet_aggregates::extremes::of_type(smallest, &from);
+        let Some(function) = of_result(&function, &args, with)? else { continue };
+        if function.result != call.field.ty {
+            continue;
+        }
+        converted.push((call.field.id, Expr::call(function, args)));
+        call.aggregate = chalet_aggregates::extremes::of_any_type(smallest, &from);
         call.args = vec![inner];
         call.field = field;
     }
@@ -55,6 +60,20 @@ fn rewrite(mut node: Aggregate, with: &Rewriter) -> Result<Plan> {
     });
     let exprs = exprs.collect();
     Ok(Plan::Project(Project { exprs, input: Box::new(Plan::Aggregate(node)) }))
+}
+
+/// The conversion of a result, which is no dictionary.
+fn of_result(function: &BoundFunction, args: &[Expr], with: &Rewriter) -> Result<Option<BoundFunction>> {
+    let arguments: Vec<Argument> = args
+        .iter()
+        .map(|arg| Argument {
+            constant: arg.as_literal().map(|literal| literal.value()),
+            ..Argument::of_type(arg.ty().clone())
+        })
+        .collect();
+    let bound = BoundFunction::bind(function.function.clone(), &arguments, with.context)?;
+    // The least of no rows is NULL for Nullable values alone.
+    Ok((bound.result.is_nullable() == args[0].ty().is_nullable()).then_some(bound))
 }
 
 /// The conversion that makes an argument, with what it converts as the aggregation sees it: a projection between them

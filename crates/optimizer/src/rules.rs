@@ -3,7 +3,7 @@
 use crate::node_kinds::NodeKinds;
 use crate::rewriter::Rewriter;
 use crate::{
-    cross_join_to_inner, eager_aggregation, factor_disjunctions, fold_empty_inputs,
+    cross_join_to_inner, eager_aggregation, factor_disjunctions, filter_preimages, fold_empty_inputs,
     grouping_sets_over_groups, inner_to_semi_join, join_order, late_materialization, merge_projections,
     min_max_through_cast, only_lengths, outer_join_to_inner, prune_columns, push_down_filter,
     push_down_limit, reduce_group_keys, remove_constant_keys, sample_filters, share_common_tables,
@@ -85,6 +85,12 @@ pub const RULES: &[Rule] = &[
         reason: "where conditions have ended up, columns stand as the tables have them",
         about: NodeKinds::ANY,
         apply: unwrap_cast_in_comparison::apply,
+    },
+    Rule {
+        name: filter_preimages::NAME,
+        reason: "constants are of the type that they compare with",
+        about: NodeKinds::ANY,
+        apply: filter_preimages::apply,
     },
     Rule {
         name: "min_max_through_cast",

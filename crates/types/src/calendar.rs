@@ -266,6 +266,12 @@ impl LocalTime {
         }
     }
 
+    /// Seconds east of UTC at all timestamps from `first` to `last`, where these are the same.
+    pub fn offset_between(&self, first: i64, last: i64) -> Option<i64> {
+        let span = self.span_at(first);
+        (last < span.until).then_some(span.offset)
+    }
+
     /// Has the zone been whole minutes from UTC since 1970? All have but Africa/Monrovia.
     pub fn of_whole_minutes(&self) -> bool {
         self.offset_at(0) % 60 == 0

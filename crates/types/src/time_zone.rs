@@ -112,6 +112,24 @@ impl TimeZone {
     }
 }
 
+impl TimeZone {
+    /// Has the clock always been as far from UTC, and will it?
+    pub fn is_fixed(&self) -> bool {
+        self.offset_spans().len() == 1
+    }
+
+    /// Is no change of the clock between two timestamps such that the day before begins again?
+    pub fn repeats_no_day(&self, first: i64, last: i64) -> bool {
+        let day = |timestamp: i64, offset: i32| (timestamp + i64::from(offset)).div_euclid(86_400);
+        self.offset_spans().windows(2).all(|spans| match spans {
+            [(_, before), (change, after)] if (first..=last).contains(change) => {
+                day(change - 1, *before) <= day(*change, *after)
+            }
+            _ => true,
+        })
+    }
+}
+
 /// Seconds of a stretch as a power of two, about twelve days: seldom are there two changes in one.
 pub const STRETCH: u32 = 20;
 

@@ -207,6 +207,12 @@ MECHANISMS = (
         "UnreadColumnsLeftOut",
         query_plan_remove_unused_columns=0,
     ),
+    by_settings(
+        "time-filters",
+        "conditions on functions of dates and moments as bounds of the column",
+        "SELECT count(), sum(v) FROM t WHERE toYYYYMM(day) = 202405",
+        optimize_time_filter_with_preimage=0,
+    ),
     by_switch(
         "wide-sorts",
         "sorts whose entries hold all that is compared of their keys",

@@ -1,7 +1,7 @@
 //! `CAST(x, 'Type')` and its accurate relatives.
 
 use super::cast::{Mode, Rules, check, convert};
-use super::monotonic_range;
+use super::{monotonic_range, never_falls};
 use chalet_base::{Error, Result, bail, codes, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
@@ -10,6 +10,7 @@ use chalet_function_api::{
     SeveralTypes, ShownType,
 };
 use chalet_types::{DataType, Value};
+use std::any::Any;
 use std::ops::RangeInclusive;
 
 const BASE: Record = Record {
@@ -211,6 +212,16 @@ impl ScalarFunction for CastFunction {
 
     fn monotonic_range(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
         if self.1 == Mode::Cast { monotonic_range(from, result) } else { None }
+    }
+
+    fn never_falls(
+        &self,
+        from: &DataType,
+        result: &DataType,
+        _: Option<&(dyn Any + Send + Sync)>,
+        ctx: &Context,
+    ) -> bool {
+        self.1 == Mode::Cast && never_falls(from, result, &ctx.time_zone)
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

@@ -13,9 +13,10 @@ mod types;
 mod unix_timestamp;
 mod uuid_bytes;
 
+use crate::plain::follows_clock;
 use cast_function::{CastFunction, OrDefault};
-use chalet_function_api::Registry;
-use chalet_types::DataType;
+use chalet_function_api::{Grows, Registry};
+use chalet_types::{DataType, TimeZone};
 use std::ops::RangeInclusive;
 use unix_timestamp::unix64;
 
@@ -30,6 +31,22 @@ fn monotonic_range(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128
         DataType::DateTime(_) => Some(0..=u32::MAX.into()),
         DataType::Bool => None,
         _ => to.integer_range().filter(|all| all.contains(numbers.start()) && all.contains(numbers.end())),
+    }
+}
+
+/// Does a conversion of a date or moment never fall where that grows? `zone` is that of a moment without its own.
+fn never_falls(from: &DataType, to: &DataType, zone: &TimeZone) -> bool {
+    match (from, to) {
+        (DataType::DateTime(own), DataType::Date | DataType::Date32) => {
+            let zone = own.as_ref().unwrap_or(zone);
+            // West of UTC the first moments are of the day before 1970, which a Date holds as its last one.
+            let wraps = *to == DataType::Date && [0, 86_400].iter().any(|at| zone.offset_at(*at) < 0);
+            !wraps && follows_clock(Grows::WithDays, from, zone)
+        }
+        (DataType::DateTime(_), DataType::DateTime(_) | DataType::DateTime64(..)) => true,
+        (DataType::DateTime(_), DataType::UInt32 | DataType::UInt64 | DataType::Int64) => true,
+        (DataType::Date, DataType::Date32) => true,
+        _ => false,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::cast::{Mode, Rules, check, convert};
 use super::cast_function::{null_instead, with_zone_of};
-use super::monotonic_range;
 use super::or_default;
+use super::{monotonic_range, never_falls};
 use crate::date_time::zones_of_rows::in_zones_of_rows;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Column, Data, NullBuffer, Strings, Vector};
@@ -12,6 +12,7 @@ use chalet_function_api::{Argument, Bound, Call, Constants, Context, Record, Sca
 use chalet_text::read::address;
 use chalet_text::{Cursor, DateTimeInput};
 use chalet_types::{DataType, TimeZone};
+use std::any::Any;
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
@@ -326,6 +327,18 @@ impl ScalarFunction for ToType {
 
     fn monotonic_range(&self, from: &DataType, result: &DataType) -> Option<RangeInclusive<i128>> {
         if self.failure == Failure::Throw { monotonic_range(from, result) } else { None }
+    }
+
+    fn never_falls(
+        &self,
+        from: &DataType,
+        result: &DataType,
+        state: Option<&(dyn Any + Send + Sync)>,
+        ctx: &Context,
+    ) -> bool {
+        let Some(plan) = state.and_then(|state| state.downcast_ref::<Plan>()) else { return false };
+        let is_plain = plan.zone.is_none() && plan.zones.is_none() && !plan.lenient;
+        self.failure == Failure::Throw && is_plain && never_falls(from, result, &ctx.time_zone)
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

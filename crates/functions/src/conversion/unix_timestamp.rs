@@ -8,6 +8,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, ScalarFunction};
 use chalet_types::calendar::SECONDS_PER_DAY;
 use chalet_types::{DataType, TimeZone};
+use std::any::Any;
 
 const TO: Record = Record {
     name: "toUnixTimestamp",
@@ -38,6 +39,16 @@ impl ScalarFunction for ToUnixTimestamp {
         let lenient = null_for_text(&args[0], &DataType::DateTime(None));
         let result = if lenient { DataType::UInt32.nullable() } else { DataType::UInt32 };
         Ok(Bound::with_state(result, zone))
+    }
+
+    fn never_falls(
+        &self,
+        from: &DataType,
+        _: &DataType,
+        _: Option<&(dyn Any + Send + Sync)>,
+        _: &Context,
+    ) -> bool {
+        matches!(from, DataType::DateTime(_))
     }
 
     fn execute(&self, call: &Call) -> Result<Column> {

@@ -2,7 +2,7 @@
 
 use super::timestamps::{Takes, bind_part, days, locals};
 use crate::plain::Plain;
-use chalet_function_api::{Argument, Bound, Context, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Context, Example, Grows, Record, Registry};
 use chalet_types::DataType;
 use chalet_types::calendar::{Civil, Clock, days_in_month, iso_week, split_day};
 
@@ -29,6 +29,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toYear(toDate('2024-02-29'))", result: "2024" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind: bind_u16,
@@ -116,6 +117,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toISOYear(toDate('2024-12-30'))", result: "2025" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind: bind_u16,
@@ -142,6 +144,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toYYYYMM(toDate('2024-02-29'))", result: "202402" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind: bind_u32,
@@ -160,6 +163,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toYYYYMMDD(toDate('2024-02-29'))", result: "20240229" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind: bind_u32,
@@ -176,6 +180,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind_part(name, args, ctx, Takes::Dates, DataType::UInt64),
@@ -200,6 +205,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| {

@@ -5,7 +5,7 @@ use crate::plain::Plain;
 use chalet_base::{Result, ensure};
 use chalet_columns::Column;
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Grows, Record, Registry};
 use chalet_types::DataType;
 use chalet_types::calendar::{Civil, day_of_week, days_in_month, iso_week};
 
@@ -60,6 +60,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toMonday(toDate('2024-02-29'))", result: "2024-02-26" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,
@@ -73,6 +74,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toStartOfMonth(toDate('2024-02-29'))", result: "2024-02-01" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,
@@ -90,6 +92,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,
@@ -114,6 +117,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,
@@ -127,6 +131,7 @@ static FUNCTIONS: &[Plain] = &[
             examples: &[Example { sql: "SELECT toStartOfYear(toDate('2024-02-29'))", result: "2024-01-01" }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,
@@ -143,6 +148,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithDays,
             ..Record::DEFAULT
         },
         bind,

@@ -1,14 +1,14 @@
 //! The first timestamp of a span of time: `toStartOfDay` to `toStartOfNanosecond`, `timeSlot`, `toTimeWithFixedDate`.
 
 use super::timestamps::{
-    Takes, bind_part, check_timestamp, date_time, each_timestamp, is_extended, ticks_per_second, zone,
-    zone_argument,
+    Takes, bind_part, check_timestamp, date_time, each_start_of_span, each_timestamp, is_extended,
+    ticks_per_second, zone, zone_argument,
 };
 use crate::plain::Plain;
 use chalet_base::{Result, bail, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Grows, Record, Registry};
 use chalet_types::DataType;
 use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY};
 
@@ -53,6 +53,17 @@ pub fn start_of_span(timestamp: i64, seconds: i64, clock: &LocalTime) -> i64 {
     timestamp - clock.of_timestamp(timestamp).rem_euclid(seconds)
 }
 
+/// The same of spans of so many seconds, which divide the day of the local clock.
+fn each_span<const SECONDS: u32>(call: &Call, f: impl Fn(i64, &LocalTime) -> i64) -> Result<Column> {
+    match (call.args[0].ty, call.result) {
+        (DataType::DateTime(_), DataType::DateTime(_)) => {
+            let values = call.vector(0).values::<u32>()?;
+            Ok(Vector::from(each_start_of_span::<SECONDS>(values, zone(call)?, f)).into())
+        }
+        _ => each_start(call, f),
+    }
+}
+
 /// Parts of a second: the result has at least the digits that the unit needs.
 fn bind_fraction(name: &'static str, args: &[Argument], ctx: &Context, digits: u8) -> Result<Bound> {
     check_arity(name, args.len(), 1..=2)?;
@@ -92,10 +103,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind(name, args, ctx, Takes::Dates),
-        execute: |call| each_start(call, start_of_day),
+        execute: |call| each_span::<86_400>(call, start_of_day),
     },
     Plain {
         record: Record {
@@ -108,10 +120,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
-        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 3600, clock)),
+        execute: |call| each_span::<3600>(call, |timestamp, clock| start_of_span(timestamp, 3600, clock)),
     },
     Plain {
         record: Record {
@@ -124,10 +137,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
-        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 60, clock)),
+        execute: |call| each_span::<60>(call, |timestamp, clock| start_of_span(timestamp, 60, clock)),
     },
     Plain {
         record: Record {
@@ -141,10 +155,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
-        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 300, clock)),
+        execute: |call| each_span::<300>(call, |timestamp, clock| start_of_span(timestamp, 300, clock)),
     },
     Plain {
         record: Record {
@@ -157,10 +172,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
-        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 600, clock)),
+        execute: |call| each_span::<600>(call, |timestamp, clock| start_of_span(timestamp, 600, clock)),
     },
     Plain {
         record: Record {
@@ -173,10 +189,11 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,
-        execute: |call| each_start(call, |timestamp, clock| start_of_span(timestamp, 900, clock)),
+        execute: |call| each_span::<900>(call, |timestamp, clock| start_of_span(timestamp, 900, clock)),
     },
     Plain {
         record: Record {
@@ -189,6 +206,7 @@ static FUNCTIONS: &[Plain] = &[
             }],
             total: true,
             constant_arguments: &[1],
+            grows: Grows::WithMoments,
             ..Record::DEFAULT
         },
         bind: bind_timestamp,

@@ -1,5 +1,6 @@
 //! What functions of dates and timestamps share: which types they take, in which zone, and the loops over their values.
 
+use chalet_base::simd_dispatch::dispatch_simd;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::{Column, Native, Vector};
 use chalet_function_api::scalar::check_arity;
@@ -86,23 +87,36 @@ pub fn ticks_per_second(ty: &DataType) -> i64 {
     }
 }
 
-/// Values of a vector of dates or timestamps through `day` (of days since 1970-01-01) or `timestamp` (of seconds).
-fn each<R: Native>(
-    vector: &Vector,
-    ty: &DataType,
-    day: impl Fn(i32) -> R,
-    timestamp: impl Fn(i64) -> R,
-) -> Result<Vec<R>> {
-    Ok(match ty {
-        DataType::Date => vector.values::<u16>()?.iter().map(|&x| day(x.into())).collect(),
-        DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| day(x)).collect(),
-        DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| timestamp(x.into())).collect(),
-        DataType::DateTime64(..) => {
-            let ticks = ticks_per_second(ty);
-            vector.values::<i64>()?.iter().map(|&x| timestamp(whole_seconds(x, ticks))).collect()
+/// Values that are tested together for whether all are of one span of their zone's clock.
+const TOGETHER: usize = 1024;
+
+/// Timestamps of which runs are of the same offset through `near`, with that offset, and others through `any`. Most columns are in the
+/// order of time: their loops then look up no offset.
+fn by_offset<T: Copy + Ord, R>(
+    values: &[T],
+    seconds: impl Fn(T) -> i64,
+    offset_between: impl Fn(i64, i64) -> Option<i64>,
+    near: impl Fn(T, i64) -> R,
+    any: impl Fn(T) -> R,
+) -> Vec<R> {
+    let mut out = Vec::with_capacity(values.len());
+    for values in values.chunks(TOGETHER) {
+        let least_and_most = dispatch_simd(|| {
+            values.iter().fold((values[0], values[0]), |(least, most), &x| (least.min(x), most.max(x)))
+        });
+        let (first, last) = (seconds(least_and_most.0), seconds(least_and_most.1));
+        match offset_between(first, last) {
+            Some(offset) => dispatch_simd(|| out.extend(values.iter().map(|&x| near(x, offset)))),
+            None => out.extend(values.iter().map(|&x| any(x))),
         }
-        other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
-    })
+    }
+    out
+}
+
+/// The offset of the timestamps from `first` to `last`, if the local clock shows numbers of 32 bits at all of them.
+fn offset_of_words(clock: &LocalTime, first: i64, last: i64) -> Option<i64> {
+    let offset = clock.offset_between(first, last)?;
+    (first + offset >= 0 && last + offset <= u32::MAX.into()).then_some(offset)
 }
 
 /// A function of the local date, given as days since 1970-01-01.
@@ -112,8 +126,31 @@ pub fn each_day<R: Native>(
     zone: &TimeZone,
     f: impl Fn(i32) -> R,
 ) -> Result<Vec<R>> {
+    const DAY: u32 = SECONDS_PER_DAY as u32;
     let clock = LocalTime::new(zone);
-    each(vector, ty, &f, |timestamp| f(split_day(clock.of_timestamp(timestamp)).0))
+    let far = |timestamp: i64| f(split_day(clock.of_timestamp(timestamp)).0);
+    Ok(match ty {
+        DataType::Date => vector.values::<u16>()?.iter().map(|&x| f(x.into())).collect(),
+        DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| f(x)).collect(),
+        DataType::DateTime(_) => by_offset(
+            vector.values::<u32>()?,
+            i64::from,
+            |first, last| offset_of_words(&clock, first, last),
+            |x, offset| f((x.wrapping_add(offset as u32) / DAY) as i32),
+            |x| far(x.into()),
+        ),
+        DataType::DateTime64(..) => {
+            let ticks = ticks_per_second(ty);
+            by_offset(
+                vector.values::<i64>()?,
+                |x| whole_seconds(x, ticks),
+                |first, last| clock.offset_between(first, last),
+                |x, offset| f(split_day(whole_seconds(x, ticks).saturating_add(offset)).0),
+                |x| far(whole_seconds(x, ticks)),
+            )
+        }
+        other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
+    })
 }
 
 /// A function of what the local clock shows, in seconds since 1970-01-01; of a date its midnight.
@@ -124,7 +161,51 @@ pub fn each_local<R: Native>(
     f: impl Fn(i64) -> R,
 ) -> Result<Vec<R>> {
     let clock = LocalTime::new(zone);
-    each(vector, ty, |day| f(i64::from(day) * SECONDS_PER_DAY), |timestamp| f(clock.of_timestamp(timestamp)))
+    let midnight = |day: i32| f(i64::from(day) * SECONDS_PER_DAY);
+    Ok(match ty {
+        DataType::Date => vector.values::<u16>()?.iter().map(|&x| midnight(x.into())).collect(),
+        DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| midnight(x)).collect(),
+        DataType::DateTime(_) => by_offset(
+            vector.values::<u32>()?,
+            i64::from,
+            |first, last| offset_of_words(&clock, first, last),
+            |x, offset| f(x.wrapping_add(offset as u32).into()),
+            |x| f(clock.of_timestamp(x.into())),
+        ),
+        DataType::DateTime64(..) => {
+            let ticks = ticks_per_second(ty);
+            by_offset(
+                vector.values::<i64>()?,
+                |x| whole_seconds(x, ticks),
+                |first, last| clock.offset_between(first, last),
+                |x, offset| f(whole_seconds(x, ticks).saturating_add(offset)),
+                |x| f(clock.of_timestamp(whole_seconds(x, ticks))),
+            )
+        }
+        other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
+    })
+}
+
+/// The starts of spans of some seconds of the local clock, which divide its day, of DateTimes; of others `other`.
+pub fn each_start_of_span<const SECONDS: u32>(
+    values: &[u32],
+    zone: &TimeZone,
+    other: impl Fn(i64, &LocalTime) -> i64,
+) -> Vec<u32> {
+    let clock = LocalTime::new(zone);
+    // No change of the clock is between a moment and the start of its span, nor so near that another moment shows that, too.
+    let margin = if SECONDS == SECONDS_PER_DAY as u32 { 3 * SECONDS_PER_DAY } else { 0 };
+    by_offset(
+        values,
+        i64::from,
+        |first, last| {
+            let offset = offset_of_words(&clock, first, last)?;
+            let is_far = margin == 0 || clock.offset_between(first - margin, last + margin).is_some();
+            (is_far && first >= SECONDS.into()).then_some(offset)
+        },
+        |x, offset| x - x.wrapping_add(offset as u32) % SECONDS,
+        |x| date_time(other(x.into(), &clock)),
+    )
 }
 
 /// A function of a timestamp in seconds since 1970-01-01 UTC; of a date its local midnight.
@@ -135,12 +216,17 @@ pub fn each_timestamp<R: Native>(
     f: impl Fn(i64, &LocalTime) -> R,
 ) -> Result<Vec<R>> {
     let clock = LocalTime::new(zone);
-    each(
-        vector,
-        ty,
-        |day| f(clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock),
-        |timestamp| f(timestamp, &clock),
-    )
+    let midnight = |day: i32| f(clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock);
+    Ok(match ty {
+        DataType::Date => vector.values::<u16>()?.iter().map(|&x| midnight(x.into())).collect(),
+        DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| midnight(x)).collect(),
+        DataType::DateTime(_) => vector.values::<u32>()?.iter().map(|&x| f(x.into(), &clock)).collect(),
+        DataType::DateTime64(..) => {
+            let ticks = ticks_per_second(ty);
+            vector.values::<i64>()?.iter().map(|&x| f(whole_seconds(x, ticks), &clock)).collect()
+        }
+        other => return Err(err!(LOGICAL_ERROR, "{other} is no date")),
+    })
 }
 
 /// The first argument through a function of its local date.

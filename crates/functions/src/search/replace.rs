@@ -67,25 +67,39 @@ fn execute(call: &Call, most: usize) -> Result<Column> {
                 &own
             }
         };
-        let (mut copied, replacement) = (0, replacements.get(row));
-        let mut replace = |place: usize| {
+        let replacement = replacements.get(row);
+        if replacement.len() == needle.len() {
+            let start = out.len();
+            out.extend_from_slice(text);
+            let copy = &mut out[start..];
+            return each_place(text, needle, finder, most, |place| {
+                copy[place..place + needle.len()].copy_from_slice(replacement);
+            });
+        }
+        let mut copied = 0;
+        each_place(text, needle, finder, most, |place| {
             out.extend_from_slice(&text[copied..place]);
             out.extend_from_slice(replacement);
             copied = place + needle.len();
-        };
-        match needle {
-            [byte] if most > 1 && text.len() <= SHORT => masks::each_place(text, *byte, replace),
-            [byte] if most > 1 => memchr_iter(*byte, text).for_each(replace),
-            _ if text.len() <= SHORT => {
-                let mut from = 0;
-                for _ in 0..most {
-                    let Some(at) = masks::find(&text[from..], needle) else { break };
-                    replace(from + at);
-                    from += at + needle.len();
-                }
-            }
-            _ => finder.find_iter(text).take(most).for_each(replace),
-        }
+        });
         out.extend_from_slice(&text[copied..]);
     }))
+}
+
+/// Where a needle is in a text, place by place from its start, which do not overlap; no more than `most`.
+#[inline(always)]
+fn each_place(text: &[u8], needle: &[u8], finder: &Finder, most: usize, mut place: impl FnMut(usize)) {
+    match needle {
+        [byte] if most > 1 && text.len() <= SHORT => masks::each_place(text, *byte, place),
+        [byte] if most > 1 => memchr_iter(*byte, text).for_each(place),
+        _ if text.len() <= SHORT => {
+            let mut from = 0;
+            for _ in 0..most {
+                let Some(at) = masks::find(&text[from..], needle) else { break };
+                place(from + at);
+                from += at + needle.len();
+            }
+        }
+        _ => finder.find_iter(text).take(most).for_each(place),
+    }
 }
