@@ -138,7 +138,7 @@ pub fn each_timestamp<R: Native>(
     each(
         vector,
         ty,
-        |day| f(clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock),
+        |day| f(clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock),
         |timestamp| f(timestamp, &clock),
     )
 }
