@@ -60,7 +60,7 @@ pub(super) fn clear(
 /// An expression of a default, in which columns that no row has are their own defaults.
 fn with_ephemeral_columns(mut value: ast::Expr, schema: &TableSchema) -> Result<ast::Expr> {
     let mut defaults: Vec<(&str, ast::Expr)> = Vec::new();
-    for column in &schema.columns {
+    for column in schema.columns.iter() {
         if let Some((DefaultKind::Ephemeral, text)) = &column.default {
             let ty = string_literal(column.ty.to_string());
             let text = if text.is_empty() {
