@@ -345,8 +345,8 @@ def test_what_cannot_be_opened(place, tmp_path):
 
 def test_only_what_is_kept_is_made(place):
     with chalet.connect(place) as db:
-        with pytest.raises(chalet.NotSupportedError, match="MySQL is not supported yet. Use Log") as caught:
-            db.query("CREATE TABLE t (x UInt8) ENGINE = MySQL")
+        with pytest.raises(chalet.NotSupportedError, match="DeltaLake is not supported yet. Use Log") as caught:
+            db.query("CREATE TABLE t (x UInt8) ENGINE = DeltaLake")
         assert caught.value.code == 48
         db.query("CREATE TABLE m (x UInt8) ENGINE = Memory")
         db.query("INSERT INTO m VALUES (1)")

@@ -244,8 +244,7 @@ impl SelectBinder<'_> {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
                 self.exists(query, e.span.start)?
             }
-            _ if call.style == CallStyle::Operator => return self.path_of_value(e),
-            _ => return Ok(None),
+            _ => return self.path_of_value(e),
         }))
     }
 

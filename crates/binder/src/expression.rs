@@ -312,10 +312,19 @@ impl<'b> SelectBinder<'b> {
 
     /// An expression that must be constant.
     pub(crate) fn constant(&mut self, e: &ast::Expr, what: &str) -> Result<Literal> {
+        self.computed(e, what, Expr::is_deterministic)
+    }
+
+    /// An expression that is computed now, whether it would give the same another time or not.
+    pub(crate) fn computed_once(&mut self, e: &ast::Expr, what: &str) -> Result<Literal> {
+        self.computed(e, what, |_| true)
+    }
+
+    fn computed(&mut self, e: &ast::Expr, what: &str, may_run: fn(&Expr) -> bool) -> Result<Literal> {
         match self.expr(e)? {
             Expr::Literal(literal) => Ok(literal),
             // Not folded (a lambda is no literal), but it reads nothing either.
-            call if call.columns().is_empty() && call.is_deterministic() => {
+            call if call.columns().is_empty() && may_run(&call) => {
                 let ty = call.ty().clone();
                 let rows = self.query.env.run(crate::call::constant_plan(self.query.ids, call))?;
                 let row = rows.iter().find(|b| !b.is_empty());

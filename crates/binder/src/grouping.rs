@@ -78,6 +78,7 @@ impl SelectBinder<'_> {
         if let ExprKind::Call(call) = &e.kind
             && call.style == ast::CallStyle::Tuple
             && e.alias.is_none()
+            && !is_literal_tuple(call)
         {
             let mut found = Vec::new();
             for arg in &call.args {
@@ -289,6 +290,18 @@ impl SelectBinder<'_> {
         let position = make_call(env, "plus", vec![number, one])?;
         make_call(env, "arrayElement", vec![masks, position])
     }
+}
+
+/// Is a tuple in parentheses a literal, since all that is in it is? As a key it stands for itself.
+fn is_literal_tuple(call: &ast::Call) -> bool {
+    !call.args.is_empty()
+        && call.args.iter().all(|arg| match &arg.kind {
+            ExprKind::Literal(_) => arg.alias.is_none(),
+            ExprKind::Call(inner) if matches!(inner.style, ast::CallStyle::Tuple | ast::CallStyle::Array) => {
+                arg.alias.is_none() && is_literal_tuple(inner)
+            }
+            _ => false,
+        })
 }
 
 /// More written forms of keys are not remembered: aliases that stand for each other in a circle.

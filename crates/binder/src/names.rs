@@ -53,6 +53,7 @@ impl SelectBinder<'_> {
                 self.spell_out(&mut call.args);
                 self.quote_table(call);
                 self.hide_secrets(call);
+                self.take_as_parameter(call);
             }
             ExprKind::Lambda { body, .. } => {
                 if let Some([name]) = self.matcher_names(body).as_deref() {
@@ -62,6 +63,19 @@ impl SelectBinder<'_> {
             _ => {}
         });
         column_name(&shown)
+    }
+
+    /// `groupConcat(x, ',')` is called `groupConcat(',')(x)`.
+    fn take_as_parameter(&self, call: &mut Call) {
+        let is_text = |e: &Expr| matches!(e.kind, ExprKind::Literal(Literal::String(_)));
+        let [_, text] = &call.args[..] else { return };
+        if call.params.is_some() || !is_text(text) {
+            return;
+        }
+        let found = self.query.env.registry().aggregates.get(&call.name);
+        if found.is_some_and(|function| function.record().string_is_parameter) {
+            call.params = call.args.pop().map(|text| vec![text]);
+        }
     }
 
     /// Matchers among the arguments of a function: the columns that they stand for.

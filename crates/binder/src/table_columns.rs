@@ -44,7 +44,17 @@ pub fn bind_default(
     query.over_table(&scope_of(columns), text, ty)
 }
 
-/// A constant expression: of SET, of VALUES, of a table function.
+/// An expression of VALUES, which is computed for the row that it stands in.
+pub fn bind_value(
+    written: &ast::Expr,
+    env: &dyn Environment,
+    ids: &IdSource,
+) -> Result<chalet_plan::Literal> {
+    let query = QueryBinder::new(env, ids, 0);
+    SelectBinder::without_tables(&query).computed_once(written, "Value")
+}
+
+/// A constant expression: of SET, of a table function.
 pub fn bind_constant(
     written: &ast::Expr,
     env: &dyn Environment,

@@ -24,6 +24,11 @@ const OF_S3: &[&str] = &[
 pub(crate) fn check(name: &str, args: &[TableArgument]) -> Result<()> {
     check_arguments(name, args)?;
     let first = args.first().and_then(text).unwrap_or_default();
+    unreachable(name, &first).map_or(Ok(()), Err)
+}
+
+/// What the kernel says where the system of such a function does not answer.
+pub(crate) fn unreachable(name: &str, address: &str) -> Option<Error> {
     let code = match name {
         "mysql" => codes::ALL_CONNECTION_TRIES_FAILED,
         "postgresql" => codes::POSTGRESQL_CONNECTION_FAILURE,
@@ -32,12 +37,12 @@ pub(crate) fn check(name: &str, args: &[TableArgument]) -> Result<()> {
         "sqlite" => codes::SQLITE_ENGINE_ERROR,
         "odbc" | "jdbc" => codes::EXTERNAL_SERVER_IS_NOT_RESPONDING,
         "hdfs" => codes::HDFS_ERROR,
-        "url" if is_here(&first) => codes::POCO_EXCEPTION,
+        "url" if is_here(address) => codes::POCO_EXCEPTION,
         "url" => codes::DNS_ERROR,
         _ if OF_S3.contains(&name) => codes::S3_ERROR,
-        _ => return Ok(()),
+        _ => return None,
     };
-    Err(Error::new(code, format!("Table function {name} is not supported: '{first}' is not connected to")))
+    Some(Error::new(code, format!("{name} is not supported: '{address}' is not connected to")))
 }
 
 /// Has an address the name of this machine, or a number, so that no name is to be looked up?

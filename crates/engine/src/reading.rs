@@ -3,7 +3,7 @@
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use chalet_base::{Result, err};
-use chalet_binder::table_columns::bind_constant;
+use chalet_binder::table_columns::bind_value;
 use chalet_columns::Column;
 use chalet_formats::input::{Cast, Evaluate};
 use chalet_formats::{ReadRequest, Schema};
@@ -70,7 +70,7 @@ fn evaluator(ctx: &QueryContext) -> Evaluate {
             }
         };
         let written = chalet_syntax::parse_expression(text)?;
-        let literal = bind_constant(&written, &*ctx, &ctx.ids)?;
+        let literal = bind_value(&written, &*ctx, &ctx.ids)?;
         // The reader knows what NULL means for a column that has none.
         if literal.value().is_null() {
             return Ok(Value::Null);

@@ -20,6 +20,9 @@ pub fn put_type(out: &mut Vec<u8>, ty: &DataType) {
             out.push(0x2c);
             put_string(out, named.to_string().as_bytes());
         }
+        nested if nested.nested_elements().is_some() => {
+            put_elements(out, nested.nested_elements().unwrap_or_default(), 0x2f);
+        }
         DataType::FixedString(n) => {
             out.push(0x16);
             put_var_uint(out, u64::from(*n));
@@ -130,7 +133,12 @@ fn put_enum(out: &mut Vec<u8>, code: u8, values: &EnumValues, number: impl Fn(i1
 
 fn put_tuple(out: &mut Vec<u8>, fields: &[TupleField]) {
     let named = !fields.is_empty() && fields.iter().all(|field| field.name.is_some());
-    out.push(if named { 0x20 } else { 0x1f });
+    put_elements(out, fields, if named { 0x20 } else { 0x1f });
+}
+
+fn put_elements(out: &mut Vec<u8>, fields: &[TupleField], code: u8) {
+    let named = code != 0x1f;
+    out.push(code);
     put_var_uint(out, fields.len() as u64);
     for field in fields {
         if let Some(name) = field.name.as_ref().filter(|_| named) {
@@ -298,7 +306,7 @@ fn take(from: &mut impl Source, depth: u32) -> Result<DataType> {
                 _ => bail!(INCORRECT_DATA, "SimpleAggregateFunction in the data has not one argument"),
             }
         }
-        0x2f => DataType::Tuple(named_fields(from, depth)?.into()).array(),
+        0x2f => DataType::nested(named_fields(from, depth)?.into()),
         0x30 => DataType::Json(Arc::new(json(from, depth)?)),
         0x34 => DataType::Time64(digits(from, 9)?),
         0x36 | 0x37 => {

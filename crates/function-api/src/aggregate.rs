@@ -42,6 +42,8 @@ pub struct AggregateRecord {
     /// Servers of all versions write its states of numbers of up to 64 bits, strings, dates and date-times, none of them Nullable, as
     /// we do.
     pub portable_states: bool,
+    /// A second argument that is a string is a parameter, and shown as one.
+    pub string_is_parameter: bool,
 }
 
 /// What the order of rows means to an aggregate function.
@@ -87,6 +89,7 @@ impl AggregateRecord {
         null_flag: true,
         own_states: false,
         portable_states: false,
+        string_is_parameter: false,
     };
 }
 

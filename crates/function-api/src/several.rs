@@ -27,6 +27,9 @@ fn candidates() -> Vec<DataType> {
         DateTime(None),
         DateTime64(3, None),
         Int64.array(),
+        String.array(),
+        DataType::map(String, Int64),
+        DataType::map(String, String),
         Bool,
         Json(Arc::default()),
     ]

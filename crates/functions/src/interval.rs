@@ -159,7 +159,7 @@ pub fn add(
         })?
         .into(),
         (Date, DateTime(_)) => try_binary::<i64, i64, u32>(timestamp, amount, n, |day, amount| {
-            let start = clock.to_timestamp(day * SECONDS_PER_DAY);
+            let start = clock.first_timestamp(day * SECONDS_PER_DAY);
             Ok(shift_seconds(start, unit, signed(amount), &clock) as u32)
         })?
         .into(),
@@ -185,7 +185,7 @@ pub fn add(
             let clock = if matches!(from, Time64(_)) { LocalTime::new(&utc) } else { clock };
             let from_day = matches!(from, Date32);
             let values = try_binary::<i64, i64, i64>(timestamp, amount, n, |value, amount| {
-                let value = if from_day { clock.to_timestamp(value * SECONDS_PER_DAY) } else { value };
+                let value = if from_day { clock.first_timestamp(value * SECONDS_PER_DAY) } else { value };
                 let value = value.checked_mul(ticks / own).ok_or_else(overflow)?;
                 let amount = signed(amount);
                 let shifted = match unit_scale(unit) {

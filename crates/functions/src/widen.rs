@@ -127,14 +127,15 @@ fn scalar(vector: &Vector, from: &DataType, to: &DataType, n: usize, ctx: &Conte
                 timestamp + if (-SECONDS_PER_DAY..0).contains(&timestamp) { SECONDS_PER_DAY } else { 0 }
             };
             // Unlike a cast this keeps to the range of the type.
-            let timestamp = |day: i64| clock.to_timestamp(day.clamp(0, LAST_DATE_TIME_DAY) * SECONDS_PER_DAY);
+            let timestamp =
+                |day: i64| clock.first_timestamp(day.clamp(0, LAST_DATE_TIME_DAY) * SECONDS_PER_DAY);
             unary::<i64, u32>(operand, n, |day| next(timestamp(day)) as u32)?.into()
         }
         (Date | Date32, DateTime64(scale, zone)) => {
             let clock = LocalTime::new(zone.as_ref().unwrap_or(&ctx.time_zone));
             let ticks = 10i64.pow((*scale).into());
             unary::<i64, i64>(operand, n, |day| {
-                clock.to_timestamp(day * SECONDS_PER_DAY).wrapping_mul(ticks)
+                clock.first_timestamp(day * SECONDS_PER_DAY).wrapping_mul(ticks)
             })?
             .into()
         }

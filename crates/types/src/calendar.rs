@@ -302,6 +302,17 @@ impl LocalTime {
         self.to_timestamp_near_change(local)
     }
 
+    /// The first timestamp at which the local clock shows `local` or, where it skips that, something later: the start of a day.
+    #[inline]
+    pub fn first_timestamp(&self, local: i64) -> i64 {
+        if let Some(Stretch { change, before, after }) = self.stretch(local) {
+            let earlier = local - i64::from(before);
+            return if earlier < change { earlier } else { change.max(local - i64::from(after)) };
+        }
+        let timestamp = self.to_timestamp(local);
+        if self.of_timestamp(timestamp) == local { timestamp } else { self.span_at(timestamp).until }
+    }
+
     #[cold]
     fn to_timestamp_near_change(&self, local: i64) -> i64 {
         let (before, after) = (

@@ -1,6 +1,7 @@
 //! Names of geometries: `Point`, `Ring` and their like are tuples and arrays that show a name of their own instead of what they are
 //! made of. The name says how functions take a value (a `LineString` is no `Ring`), but values are the same: types that differ
 //! in such a name alone are equal, and are told apart where the dialect goes by names, among the alternatives of a Variant.
+//! `Nested(...)`, an array of tuples, is shown by its name likewise.
 
 use crate::{DataType, TupleField};
 use std::fmt;
@@ -65,11 +66,13 @@ impl Geometry {
     }
 
     pub fn data_type(self) -> DataType {
-        let list = |of: Geometry| DataType::Array(Named::new(Arc::new(of.data_type()), Some(self)));
+        let list =
+            |of: Geometry| DataType::Array(Named::new(Arc::new(of.data_type()), Some(Name::Geometry(self))));
         match self {
             Geometry::Point => {
+                let name = Some(Name::Geometry(self));
                 let coordinate = || TupleField { name: None, ty: DataType::Float64 };
-                DataType::Tuple(Named::new(Arc::new([coordinate(), coordinate()]), Some(self)))
+                DataType::Tuple(Named::new(Arc::new([coordinate(), coordinate()]), name))
             }
             Geometry::MultiPoint | Geometry::Ring | Geometry::LineString => list(Geometry::Point),
             Geometry::MultiLineString => list(Geometry::LineString),
@@ -77,7 +80,7 @@ impl Geometry {
             Geometry::MultiPolygon => list(Geometry::Polygon),
             Geometry::Any => {
                 let types = Geometry::ALTERNATIVES.map(Geometry::data_type);
-                DataType::Variant(Alternatives(Named::new(Arc::new(types), Some(self))))
+                DataType::Variant(Alternatives(Named::new(Arc::new(types), Some(Name::Geometry(self)))))
             }
         }
     }
@@ -86,10 +89,30 @@ impl Geometry {
 impl DataType {
     /// The geometry whose name the type shows.
     pub fn geometry(&self) -> Option<Geometry> {
-        match self {
+        let name = match self {
             DataType::Array(element) => element.name,
             DataType::Tuple(fields) => fields.name,
             DataType::Variant(types) => types.0.name,
+            _ => None,
+        };
+        match name? {
+            Name::Geometry(geometry) => Some(geometry),
+            Name::Nested => None,
+        }
+    }
+
+    /// `Nested(...)` of these elements.
+    pub fn nested(elements: Named<[TupleField]>) -> DataType {
+        DataType::Array(Named::new(Arc::new(DataType::Tuple(elements)), Some(Name::Nested)))
+    }
+
+    /// The elements of an array of tuples that is shown as `Nested(...)`.
+    pub fn nested_elements(&self) -> Option<&[TupleField]> {
+        match self {
+            DataType::Array(Named { parts, name: Some(Name::Nested) }) => match &**parts {
+                DataType::Tuple(fields) => Some(fields),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -113,14 +136,21 @@ impl DataType {
     }
 }
 
+/// What a type shows instead of what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Geometry(Geometry),
+    Nested,
+}
+
 /// What a type is made of, shared, and the name that it shows instead. The name is no part of equality.
 pub struct Named<T: ?Sized> {
     parts: Arc<T>,
-    name: Option<Geometry>,
+    name: Option<Name>,
 }
 
 impl<T: ?Sized> Named<T> {
-    fn new(parts: Arc<T>, name: Option<Geometry>) -> Self {
+    fn new(parts: Arc<T>, name: Option<Name>) -> Self {
         Named { parts, name }
     }
 }
@@ -142,7 +172,8 @@ impl<T: ?Sized> Deref for Named<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Named<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name {
-            Some(name) => f.write_str(name.name()),
+            Some(Name::Geometry(geometry)) => f.write_str(geometry.name()),
+            Some(Name::Nested) => write!(f, "Nested {:?}", &self.parts),
             None => self.parts.fmt(f),
         }
     }

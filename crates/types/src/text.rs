@@ -1,6 +1,6 @@
 //! The text form of types: `Display`, the inverse of [`type_parser`](crate::type_parser).
 
-use crate::{DataType, EnumValues, TimeZone};
+use crate::{DataType, EnumValues, TimeZone, TupleField};
 use std::fmt;
 
 impl fmt::Display for DataType {
@@ -9,6 +9,11 @@ impl fmt::Display for DataType {
         let zone = |zone: &Option<TimeZone>| zone.as_ref().map(|z| quoted(z.name()));
         if let Some(geometry) = self.geometry() {
             return f.write_str(geometry.name());
+        }
+        if let Some(elements) = self.nested_elements() {
+            f.write_str("Nested(")?;
+            write_elements(f, elements)?;
+            return f.write_str(")");
         }
         match self {
             Nothing => f.write_str("Nothing"),
@@ -61,14 +66,7 @@ impl fmt::Display for DataType {
             Json(json) => write!(f, "{json}"),
             Tuple(fields) => {
                 f.write_str("Tuple(")?;
-                for (i, field) in fields.iter().enumerate() {
-                    f.write_str(if i == 0 { "" } else { ", " })?;
-                    if let Some(name) = &field.name {
-                        write_identifier(f, name)?;
-                        f.write_str(" ")?;
-                    }
-                    write!(f, "{}", field.ty)?;
-                }
+                write_elements(f, fields)?;
                 f.write_str(")")
             }
             QBit(vectors) => write!(f, "{vectors}"),
@@ -76,6 +74,18 @@ impl fmt::Display for DataType {
             SimpleAggregate(named) => write!(f, "SimpleAggregateFunction({}, {})", named.function, named.ty),
         }
     }
+}
+
+fn write_elements(f: &mut fmt::Formatter<'_>, elements: &[TupleField]) -> fmt::Result {
+    for (i, element) in elements.iter().enumerate() {
+        f.write_str(if i == 0 { "" } else { ", " })?;
+        if let Some(name) = &element.name {
+            write_identifier(f, name)?;
+            f.write_str(" ")?;
+        }
+        write!(f, "{}", element.ty)?;
+    }
+    Ok(())
 }
 
 impl DataType {
@@ -90,7 +100,9 @@ impl DataType {
         use fmt::Write;
         // Writing to a String cannot fail.
         let _ = match self {
-            named if named.geometry().is_some() => write!(out, "{named}"),
+            named if named.geometry().is_some() || named.nested_elements().is_some() => {
+                write!(out, "{named}")
+            }
             DataType::Tuple(fields) => {
                 let named = fields.iter().any(|f| f.name.is_some());
                 out.push_str("Tuple(");
@@ -290,7 +302,7 @@ mod tests {
             ("Tuple(x DOUBLE PRECISION, y CHAR VARYING(3))", "Tuple(x Float64, y String)"),
             ("Decimal32(4)", "Decimal(9, 4)"),
             ("Enum('a', 'b' = 1000)", "Enum16('a' = 1, 'b' = 1000)"),
-            ("Nested(a UInt8, b String)", "Array(Tuple(a UInt8, b String))"),
+            ("Nested(a INT, b String)", "Nested(a Int32, b String)"),
             ("Tuple(date Date, string String)", "Tuple(date Date, string String)"),
         ] {
             assert_eq!(text.parse::<DataType>().unwrap().to_string(), expected, "{text}");

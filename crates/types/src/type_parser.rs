@@ -363,7 +363,7 @@ fn build(name: &str, parameters: Vec<Parameter>) -> Result<DataType> {
         "Map" => map(parameters)?,
         "Tuple" => Tuple(fields(parameters)?),
         "Nested" if parameters.is_empty() => bail!(EMPTY_DATA_PASSED, "Nested cannot be empty"),
-        "Nested" => Tuple(fields(parameters)?).array(),
+        "Nested" => DataType::nested(fields(parameters)?),
         "QBit" => qbit(&parameters)?,
         "Variant" => DataType::variant(types(family, parameters)?)?,
         "Dynamic" => dynamic(&parameters)?,

@@ -23,6 +23,7 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     row_order: RowOrder::Merged,
     own_states: true,
+    string_is_parameter: true,
     ..AggregateRecord::DEFAULT
 };
 

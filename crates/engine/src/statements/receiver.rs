@@ -1,5 +1,5 @@
 //! The rows of one INSERT on their way to a table, and to the materialized views that read it. Queries of views run when all
-//! rows are there; only when all of them have succeeded is anything to be seen, of the table first.
+//! rows are there, and the table has them; only when all of them have succeeded is anything to be seen of the views.
 
 use super::{checked, insert};
 use crate::inserted_rows::{InsertedRows, Key};
@@ -65,38 +65,48 @@ impl Receiver {
     }
 
     pub fn finish(self, ctx: &QueryContext) -> Result<()> {
+        self.inner.finish()?;
         let mut filled = Vec::new();
-        self.run_views(ctx, &mut filled)?;
+        run_views(self.key, self.schema, self.blocks, self.views, ctx, &mut filled)?;
         filled.into_iter().try_for_each(|inserter| inserter.finish())
     }
+}
 
-    /// Runs the queries of the views, and adds what is then to be finished.
-    fn run_views(self, ctx: &QueryContext, filled: &mut Vec<Box<dyn Inserter>>) -> Result<()> {
-        filled.push(self.inner);
-        let Some(key) = self.key.filter(|_| !self.blocks.is_empty()) else { return Ok(()) };
-        // Blocks have the stored columns alone: others stand behind them.
-        let computed = self.schema.columns.iter().filter(|c| !c.is_stored() && !c.is_virtual);
-        let columns = self.schema.stored().chain(computed).cloned().collect();
-        let rows = Arc::new(FixedTable::new("MergeTree", TableSchema::new(columns), self.blocks));
-        let inserted = Some(Arc::new(InsertedRows { key, rows }));
-        let mut inside = ctx.clone();
-        (inside.inserted, inside.replacement_scan) = (inserted, None);
-        let ignores_errors = ctx.state.settings.flag("materialized_views_ignore_errors") == Some(true);
-        for (follower, receiver) in self.views {
-            let (database, view) = &follower.name;
-            let mut behind = Vec::new();
-            let pushed = run_view(&follower, receiver, &inside)
-                .map_err(|error| error.context(format!("while pushing to view {database}.{view}")))
-                .and_then(|receiver| receiver.run_views(ctx, &mut behind));
-            match pushed {
-                // A view that fails gets nothing, nor do those behind it.
-                Err(error) if !ignores_errors || STOPPED.contains(&error.code()) => return Err(error),
-                Err(_) => {}
-                Ok(()) => filled.append(&mut behind),
-            }
+/// Runs the queries of the views of a table, and adds what is then to be finished.
+fn run_views(
+    key: Option<Key>,
+    schema: TableSchema,
+    blocks: Vec<Block>,
+    views: Vec<(Follower, Receiver)>,
+    ctx: &QueryContext,
+    filled: &mut Vec<Box<dyn Inserter>>,
+) -> Result<()> {
+    let Some(key) = key.filter(|_| !blocks.is_empty()) else { return Ok(()) };
+    // Blocks have the stored columns alone: others stand behind them.
+    let computed = schema.columns.iter().filter(|c| !c.is_stored() && !c.is_virtual);
+    let columns = schema.stored().chain(computed).cloned().collect();
+    let rows = Arc::new(FixedTable::new("MergeTree", TableSchema::new(columns), blocks));
+    let inserted = Some(Arc::new(InsertedRows { key, rows }));
+    let mut inside = ctx.clone();
+    (inside.inserted, inside.replacement_scan) = (inserted, None);
+    let ignores_errors = ctx.state.settings.flag("materialized_views_ignore_errors") == Some(true);
+    for (follower, receiver) in views {
+        let (database, view) = &follower.name;
+        let mut behind = Vec::new();
+        let pushed = run_view(&follower, receiver, &inside)
+            .map_err(|error| error.context(format!("while pushing to view {database}.{view}")))
+            .and_then(|receiver| {
+                behind.push(receiver.inner);
+                run_views(receiver.key, receiver.schema, receiver.blocks, receiver.views, ctx, &mut behind)
+            });
+        match pushed {
+            // A view that fails gets nothing, nor do those behind it.
+            Err(error) if !ignores_errors || STOPPED.contains(&error.code()) => return Err(error),
+            Err(_) => {}
+            Ok(()) => filled.append(&mut behind),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn run_view(follower: &Follower, receiver: Receiver, ctx: &QueryContext) -> Result<Receiver> {

@@ -45,6 +45,17 @@ pub(super) fn disk_types() -> Result<Arc<dyn Table>> {
     named("disk_types", std::iter::once("local".to_owned()))
 }
 
+/// What the engine may be used under: its own licence.
+pub(super) fn licenses() -> Result<Arc<dyn Table>> {
+    let row = vec![
+        ("library_name", Value::from("chalet")),
+        ("license_type", Value::from("Apache")),
+        ("license_path", Value::from("/LICENSE")),
+        ("license_text", Value::from(include_str!("../../../../LICENSE"))),
+    ];
+    structures::table("licenses", vec![row])
+}
+
 /// Where users are from: those of the program that embeds the engine.
 pub(super) fn user_directories() -> Result<Arc<dyn Table>> {
     let row = vec![

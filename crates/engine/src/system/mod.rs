@@ -59,6 +59,7 @@ pub(crate) fn table(name: &str, ctx: &QueryContext) -> Result<Option<Arc<dyn Tab
         "database_engines" => lists::database_engines()?,
         "dictionary_layouts" => lists::dictionary_layouts()?,
         "dictionary_sources" => lists::dictionary_sources()?,
+        "licenses" => lists::licenses()?,
         "disk_types" => lists::disk_types()?,
         "user_directories" => lists::user_directories()?,
         "settings" => settings::settings(ctx)?,

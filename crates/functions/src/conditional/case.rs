@@ -2,12 +2,14 @@
 
 use super::branches::{common, pick, types_to_mix};
 use crate::comparison::{Order, Plan, Planner, Side};
+use crate::conversion::cast::{Mode, Rules, convert};
 use crate::lanes::Operand;
 use chalet_base::{Result, ensure};
-use chalet_columns::Column;
+use chalet_columns::{Column, Vector};
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
+use chalet_types::{DataType, Value};
 
 const RECORD: Record = Record {
     name: "caseWithExpression",
@@ -47,6 +49,7 @@ impl ScalarFunction for Case {
         let whens = (1..args.len() - 1).step_by(2);
         let plans = whens.map(|i| planner.plan(Side::from(&args[0]), Side::from(&args[i])));
         let plans: Vec<Plan> = plans.collect::<Result<_>>()?;
+        check_names(args, ctx)?;
         let types = types_to_mix(results(args.len()).map(|i| &args[i]));
         Ok(Bound::with_state(common(&types)?, plans))
     }
@@ -65,6 +68,22 @@ impl ScalarFunction for Case {
         }
         pick(call, &results(call.args.len()).collect::<Vec<_>>(), &choice)
     }
+}
+
+/// Where all branches are constants, the kernel looks the operand up in a table of them: fails for one that is no name of its Enum.
+fn check_names(args: &[Argument], ctx: &Context) -> Result<()> {
+    let own = args[0].ty.bare();
+    let is_enum = matches!(own, DataType::Enum8(_) | DataType::Enum16(_));
+    if !is_enum || args[1..].iter().any(|arg| arg.constant.as_ref().is_none_or(Value::is_null)) {
+        return Ok(());
+    }
+    for when in args[1..args.len() - 1].iter().step_by(2) {
+        if let (DataType::String, Some(name)) = (&when.ty, &when.constant) {
+            let name = Vector::of_value(name, &when.ty)?;
+            convert(&name, &when.ty, own, &Rules::new(Mode::Cast, ctx))?;
+        }
+    }
+    Ok(())
 }
 
 /// Indices of the results among the arguments.

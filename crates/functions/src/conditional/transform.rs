@@ -128,7 +128,10 @@ impl ScalarFunction for Transform {
         let other = args.get(3).map_or(&args[0].ty, |arg| &arg.ty);
         // Where x itself is the default, NULL has no place among the values.
         let nullable = args.len() == 3 && (to.is_nullable() || other.is_nullable());
-        let result = common_supertype(&[to.clone(), other.clone()]).ok().filter(|_| !nullable);
+        // Nor do texts become values of its Enum.
+        let is_enum = matches!(args[0].ty.bare(), DataType::Enum8(_) | DataType::Enum16(_));
+        let mixes = args.len() == 3 && is_enum && to.bare() == &DataType::String;
+        let result = common_supertype(&[to.clone(), other.clone()]).ok().filter(|_| !nullable && !mixes);
         let Some(result) = result.filter(|_| *to != DataType::Nothing) else {
             bail!(
                 ILLEGAL_TYPE_OF_ARGUMENT,
@@ -165,6 +168,11 @@ impl ScalarFunction for Transform {
         let to_vector = widen(&vector_of(values, to)?, to, &result, ctx)?;
         // Keys that x can never equal are left out.
         let (lookup, from_vector, fits) = match common_supertype(&[x.clone(), from.clone()]) {
+            // Names of an Enum, all of which must be its own.
+            Ok(_) if is_enum && from.bare() == &DataType::String => {
+                let own = x.without_low_cardinality();
+                (own.clone(), convert(&given, from, own, &Rules::new(Mode::Cast, ctx))?, None)
+            }
             Ok(lookup) => {
                 let wide = widen(&given, from, &lookup, ctx)?;
                 (lookup, wide, None)

@@ -89,7 +89,7 @@ impl<'a> Side<'a> {
     /// The timestamps of all rows; one when constant.
     fn timestamps(&self) -> Result<Vec<Timestamp>> {
         let vector = self.operand.vector;
-        let midnight = |day: i32| (self.clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), 0);
+        let midnight = |day: i32| (self.clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY), 0);
         Ok(match self.operand.ty {
             DataType::Date => vector.values::<u16>()?.iter().map(|&x| midnight(x.into())).collect(),
             DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| midnight(x)).collect(),

@@ -137,7 +137,7 @@ fn execute(call: &Call) -> Result<Column> {
         return start_of_fractions(vector.values::<i64>()?, *own, digits, n);
     }
     let clock = LocalTime::new(&grid.zone);
-    let midnight = |day: i32| clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY);
+    let midnight = |day: i32| clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY);
     let whole_days = months(unit).is_some() || matches!(unit, IntervalUnit::Week | IntervalUnit::Day);
     // The timestamp in seconds; the kernel rounds timestamps before 1970 up.
     let ticks = ticks_per_second(ty);

@@ -44,7 +44,7 @@ pub fn each_start(call: &Call, f: impl Fn(i64, &LocalTime) -> i64) -> Result<Col
 
 #[inline]
 pub fn start_of_day(timestamp: i64, clock: &LocalTime) -> i64 {
-    clock.to_timestamp(clock.of_timestamp(timestamp).div_euclid(SECONDS_PER_DAY) * SECONDS_PER_DAY)
+    clock.first_timestamp(clock.of_timestamp(timestamp).div_euclid(SECONDS_PER_DAY) * SECONDS_PER_DAY)
 }
 
 /// The start of a span that divides the hour of the local clock.

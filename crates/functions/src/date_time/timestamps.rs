@@ -216,7 +216,7 @@ pub fn each_timestamp<R: Native>(
     f: impl Fn(i64, &LocalTime) -> R,
 ) -> Result<Vec<R>> {
     let clock = LocalTime::new(zone);
-    let midnight = |day: i32| f(clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock);
+    let midnight = |day: i32| f(clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY), &clock);
     Ok(match ty {
         DataType::Date => vector.values::<u16>()?.iter().map(|&x| midnight(x.into())).collect(),
         DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| midnight(x)).collect(),

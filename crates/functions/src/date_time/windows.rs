@@ -119,7 +119,7 @@ fn windows_of(call: &Call) -> Result<(Vector, Vector)> {
     // The grid of the steps: the last of the windows that hold a timestamp begins at its point.
     let grid: Vector = match unit {
         IntervalUnit::Day => {
-            let midnight = |day: i32| clock.to_timestamp(i64::from(day) * SECONDS_PER_DAY);
+            let midnight = |day: i32| clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY);
             let starts =
                 timestamps.iter().map(|&x| date_time(midnight(start_of_days(day_of(x), unit, step))));
             starts.collect::<Vec<u32>>().into()

@@ -108,6 +108,7 @@ fn compiled(pattern: &[u8]) -> Result<SharedRegex> {
 }
 
 fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
+    check_groups(replacement, regex)?;
     let mut pieces = Vec::new();
     let (mut start, mut place) = (0, 0);
     while place + 1 < replacement.len() {
@@ -116,28 +117,36 @@ fn parse<'a>(replacement: &'a [u8], regex: &Regex) -> Result<Vec<Piece<'a>>> {
             place += 1;
             continue;
         }
-        if next.is_ascii_digit() {
-            let group = usize::from(next - b'0');
-            ensure!(
-                group < regex.captures_len(),
-                BAD_ARGUMENTS,
-                "Substitution '\\{group}' in replacement argument is invalid, regexp has only {} capturing groups",
-                regex.captures_len() - 1
-            );
-            pieces.push(Piece::Literal(&replacement[start..place]));
-            pieces.push(Piece::Group(group));
-        } else {
-            // Before anything else a backslash stands for nothing.
-            pieces.push(Piece::Literal(&replacement[start..place]));
-            start = place + 1;
-            place += 2;
-            continue;
-        }
+        pieces.push(Piece::Literal(&replacement[start..place]));
+        // Before anything but a digit a backslash stands for nothing.
+        start = place + 1;
         place += 2;
-        start = place;
+        if next.is_ascii_digit() {
+            pieces.push(Piece::Group(usize::from(next - b'0')));
+            start = place;
+        }
     }
     pieces.push(Piece::Literal(&replacement[start..]));
     Ok(pieces)
+}
+
+/// Fails for a group that the pattern lacks. A backslash counts whatever stands before it, and an empty pattern, which nothing
+/// is replaced by, is not looked at: both as in the kernel.
+fn check_groups(replacement: &[u8], regex: &Regex) -> Result<()> {
+    if regex.as_str().is_empty() {
+        return Ok(());
+    }
+    for pair in replacement.windows(2) {
+        let &[b'\\', digit @ b'0'..=b'9'] = pair else { continue };
+        let group = usize::from(digit - b'0');
+        ensure!(
+            group < regex.captures_len(),
+            BAD_ARGUMENTS,
+            "Substitution '\\{group}' in replacement argument is invalid, regexp has only {} capturing groups",
+            regex.captures_len() - 1
+        );
+    }
+    Ok(())
 }
 
 /// The group that is all of a replacement.

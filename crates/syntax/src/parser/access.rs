@@ -27,6 +27,9 @@ impl Parser<'_> {
         let _ = self.accept_keyword("IF NOT EXISTS") || self.accept_keyword("IF EXISTS");
         let target = match self.ident() {
             Ok(name) if has_name => name.name,
+            Ok(_) if right == "ROW POLICY" && verb != "DROP" && self.is_on_cluster() => {
+                return Some(err!(QUERY_IS_PROHIBITED, "Replicated DDL queries are disabled"));
+            }
             Ok(_) if right == "ROW POLICY" && self.accept_keyword("ON") => match self.object_name() {
                 Ok(table) => {
                     let database = table.database.map_or("default".to_string(), |database| database.name);
@@ -40,6 +43,23 @@ impl Parser<'_> {
             ACCESS_DENIED,
             "default: Not enough privileges. To execute this query, it's necessary to have the grant {verb} {right} ON {target}"
         ))
+    }
+
+    /// Does ON CLUSTER stand in what is left of the statement?
+    fn is_on_cluster(&mut self) -> bool {
+        let mut is_behind_on = false;
+        for ahead in 0.. {
+            let token = self.peek(ahead);
+            if matches!(token.kind, TokenKind::End | TokenKind::Semicolon | TokenKind::Error(_)) {
+                break;
+            }
+            let text = self.text_of(token);
+            if is_behind_on && text.eq_ignore_ascii_case("CLUSTER") {
+                return true;
+            }
+            is_behind_on = text.eq_ignore_ascii_case("ON");
+        }
+        false
     }
 
     /// The error of `GRANT ... TO role` and `REVOKE ... FROM role`: there is no role.

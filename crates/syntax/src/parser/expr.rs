@@ -468,11 +468,8 @@ impl Parser<'_> {
                 string_expr(name.name, name.span)
             }
         };
-        // As the kernel shows it: names behind a call are arguments of calls, too.
-        let is_number = matches!(token.kind, TokenKind::Number | TokenKind::Minus);
-        let is_behind_call = matches!(&left.kind, ExprKind::Call(call)
-            if call.name == "tupleElement" && call.style == CallStyle::Function);
-        let is_call = token.kind == TokenKind::String || is_behind_call && !is_number;
+        // As the kernel shows it.
+        let is_call = !matches!(token.kind, TokenKind::Number | TokenKind::Minus);
         Ok(match is_call {
             true => self.function("tupleElement", vec![left, index], start),
             false => self.operator("tupleElement", vec![left, index], start),

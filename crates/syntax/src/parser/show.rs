@@ -12,8 +12,27 @@ impl Parser<'_> {
     pub(crate) fn show(&mut self) -> Parse<StatementKind> {
         self.expect_keyword("SHOW")?;
         let kind = self.show_kind()?;
-        let filter = self.show_filter()?;
-        let limit = if self.accept_keyword("LIMIT") { Some(self.bare_expr()?) } else { None };
+        use ShowKind::*;
+        let takes_like = matches!(
+            kind,
+            Databases
+                | Clusters
+                | Merges
+                | Functions
+                | Settings { .. }
+                | Tables { .. }
+                | Dictionaries { .. }
+                | Columns { .. }
+        );
+        let takes_where =
+            matches!(kind, Tables { .. } | Dictionaries { .. } | Columns { .. } | Indexes { .. });
+        let takes_limit = takes_like && !matches!(kind, Functions | Settings { .. });
+        let mut filter = if takes_like { self.like_filter()? } else { None };
+        if filter.is_none() && takes_where && self.accept_keyword("WHERE") {
+            filter = Some(ShowFilter::Where(Box::new(self.expr()?)));
+        }
+        let has_limit = takes_limit && self.accept_keyword("LIMIT");
+        let limit = if has_limit { Some(self.bare_expr()?) } else { None };
         Ok(StatementKind::Show(Box::new(Show { kind, filter, limit })))
     }
 
@@ -23,16 +42,6 @@ impl Parser<'_> {
         let Some(index) = self.accept_any_keyword(&words) else { return Ok(None) };
         let pattern = self.string()?;
         Ok(Some(ShowFilter::Like { not: index < 2, case_insensitive: index % 2 == 0, pattern }))
-    }
-
-    fn show_filter(&mut self) -> Parse<Option<ShowFilter>> {
-        if let Some(like) = self.like_filter()? {
-            return Ok(Some(like));
-        }
-        if self.accept_keyword("WHERE") {
-            return Ok(Some(ShowFilter::Where(Box::new(self.expr()?))));
-        }
-        Ok(None)
     }
 
     fn database_after_from(&mut self) -> Parse<Option<Ident>> {

@@ -367,8 +367,11 @@ impl Printer {
             _ if tuple.alias.is_some() => true,
             _ if tuple.span.parenthesised => false,
             ExprKind::Identifier(_) => by_name,
-            ExprKind::Call(call) => is_operator(call) || call.over.is_some() || call.nulls.is_some(),
-            ExprKind::Parameter { .. } | ExprKind::Subquery(_) => false,
+            ExprKind::Call(call) => {
+                let is_collection = matches!(call.name.as_str(), "tuple" | "array");
+                !is_collection || call.over.is_some() || call.nulls.is_some()
+            }
+            ExprKind::Parameter { .. } => false,
             _ => true,
         };
         if wrap {

@@ -136,6 +136,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             (MergeTree::of(definition, altered.parts().clone()), engine)
         }
     };
+    super::projections::check_converted(&draft.projections, &draft.converted, ctx)?;
     for name in &draft.converted {
         try_conversion(&altered, name, ctx)?;
     }

@@ -2,6 +2,7 @@
 
 use super::altering;
 use super::indexes::parts_of;
+use crate::projections::declared::{aggregates, parsed};
 use crate::projections::program::{self, ProjectionProgram};
 use crate::projections::write;
 use crate::query_context::QueryContext;
@@ -14,6 +15,49 @@ use chalet_storage::merge_tree::part::Part;
 use chalet_storage::{Projection, Table};
 use chalet_syntax::ast::{self, ColumnPosition, ProjectionDef};
 use std::sync::Arc;
+
+/// Fails where columns get other types that projections aggregate: their states and keys cannot be converted.
+pub(super) fn check_converted(
+    projections: &[Projection],
+    converted: &[Arc<str>],
+    ctx: &QueryContext,
+) -> Result<()> {
+    for projection in projections.iter().filter(|_| !converted.is_empty()) {
+        let written = parsed(projection)?;
+        if !aggregates(&written, ctx) {
+            continue;
+        }
+        let keys = match &written.query.group_by {
+            Some(ast::GroupBy::Exprs(keys)) => &keys[..],
+            _ => &[],
+        };
+        let is_named = |exprs: &[ast::Expr]| exprs.iter().any(|e| names_one(e, converted));
+        let name = &projection.name;
+        ensure!(
+            !is_named(keys),
+            ALTER_OF_COLUMN_IS_FORBIDDEN,
+            "Cannot apply ALTER because it breaks projection {name}: Cannot ALTER column"
+        );
+        ensure!(
+            !is_named(&written.query.projection),
+            CANNOT_CONVERT_TYPE,
+            "Cannot apply ALTER because it breaks projection {name}: Conversion of states of aggregate functions is not supported"
+        );
+    }
+    Ok(())
+}
+
+/// Does an expression name one of these columns?
+fn names_one(e: &ast::Expr, columns: &[Arc<str>]) -> bool {
+    let mut found = false;
+    chalet_syntax::visit::walk(e, &mut |e| {
+        if let ast::ExprKind::Identifier(parts) = &e.kind {
+            found |= parts.last().is_some_and(|part| columns.iter().any(|column| **column == *part.name));
+        }
+        !found
+    });
+    found
+}
 
 /// ADD PROJECTION.
 pub(super) fn add(

@@ -13,6 +13,8 @@ pub(super) struct Engine {
     pub takes_arguments: bool,
     /// Whether PARTITION BY, PRIMARY KEY and ORDER BY may follow.
     pub takes_keys: bool,
+    /// Whether PARTITION BY alone may follow.
+    pub takes_partitions: bool,
     /// Whether PRIMARY KEY alone may follow.
     pub takes_primary_key: bool,
     /// Settings that are supported.

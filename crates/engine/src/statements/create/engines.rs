@@ -3,6 +3,7 @@
 use super::columns::{schema_of, stored_schema};
 use super::distributed;
 use super::engine::{Engine, Found, New};
+use super::external::{self, EXTERNAL, OBJECT_STORAGE};
 use super::file;
 use super::keyed;
 use super::log::LOG;
@@ -39,6 +40,7 @@ pub(super) const ENGINES: &[Engine] = &[
         open: redirected::open,
         ..LOG
     },
+    Engine { name: "AzureBlobStorage", ..OBJECT_STORAGE },
     Engine {
         name: "Buffer",
         takes_arguments: true,
@@ -47,6 +49,7 @@ pub(super) const ENGINES: &[Engine] = &[
         open: redirected::open,
         ..LOG
     },
+    Engine { name: "COSN", ..OBJECT_STORAGE },
     Engine { name: "CoalescingMergeTree", ..FAMILY },
     Engine { name: "CollapsingMergeTree", ..FAMILY },
     Engine {
@@ -74,7 +77,10 @@ pub(super) const ENGINES: &[Engine] = &[
         open: rocksdb::open,
         ..LOG
     },
+    Engine { name: "Executable", ..EXTERNAL },
+    Engine { name: "ExecutablePool", ..EXTERNAL },
     Engine { name: "File", takes_arguments: true, create: file::create, open: file::open, ..LOG },
+    Engine { name: "GCS", ..OBJECT_STORAGE },
     Engine { name: "GraphiteMergeTree", ..FAMILY },
     Engine {
         name: "GenerateRandom",
@@ -91,6 +97,8 @@ pub(super) const ENGINES: &[Engine] = &[
         },
         ..LOG
     },
+    Engine { name: "HDFS", takes_partitions: true, ..EXTERNAL },
+    Engine { name: "JDBC", ..EXTERNAL },
     Engine {
         name: "Join",
         takes_arguments: true,
@@ -100,6 +108,7 @@ pub(super) const ENGINES: &[Engine] = &[
         open: keyed::open,
         ..LOG
     },
+    Engine { name: "Kafka", settings: external::KAFKA_SETTINGS, ..EXTERNAL },
     Engine { name: "Log", ..LOG },
     Engine {
         name: "Memory",
@@ -118,6 +127,8 @@ pub(super) const ENGINES: &[Engine] = &[
         ..LOG
     },
     Engine { name: MERGE_TREE, ..FAMILY },
+    Engine { name: "MongoDB", ..EXTERNAL },
+    Engine { name: "MySQL", settings: external::MYSQL_SETTINGS, ..EXTERNAL },
     Engine {
         name: "Null",
         other_settings: &[],
@@ -129,7 +140,13 @@ pub(super) const ENGINES: &[Engine] = &[
         open: |_, found| Ok(Arc::new(NullTable { schema: stored_schema(&found.create.definition)? })),
         ..LOG
     },
+    Engine { name: "ODBC", ..EXTERNAL },
+    Engine { name: "OSS", ..OBJECT_STORAGE },
+    Engine { name: "PostgreSQL", ..EXTERNAL },
+    Engine { name: "Redis", takes_primary_key: true, ..EXTERNAL },
     Engine { name: "ReplacingMergeTree", ..FAMILY },
+    Engine { name: "S3", ..OBJECT_STORAGE },
+    Engine { name: "SQLite", ..EXTERNAL },
     Engine {
         name: "Set",
         settings: keyed::SETTINGS,
@@ -141,53 +158,37 @@ pub(super) const ENGINES: &[Engine] = &[
     Engine { name: "StripeLog", ..LOG },
     Engine { name: "SummingMergeTree", ..FAMILY },
     Engine { name: "TinyLog", ..LOG },
+    Engine { name: "URL", ..EXTERNAL },
     Engine { name: "VersionedCollapsingMergeTree", ..FAMILY },
 ];
 
 /// Engines of the kernel that are not here.
 const OTHERS: &[&str] = &[
     "ArrowStream",
-    "AzureBlobStorage",
     "AzureQueue",
     "BigQuery",
-    "COSN",
     "DeltaLake",
     "DeltaLakeAzure",
     "DeltaLakeLocal",
     "DeltaLakeS3",
-    "Executable",
-    "ExecutablePool",
     "FileLog",
     "FuzzJSON",
     "FuzzQuery",
-    "GCS",
-    "HDFS",
     "Hudi",
     "Iceberg",
     "IcebergAzure",
     "IcebergHDFS",
     "IcebergLocal",
     "IcebergS3",
-    "JDBC",
-    "Kafka",
-    "MongoDB",
-    "MySQL",
-    "ODBC",
-    "OSS",
     "Paimon",
     "PaimonAzure",
     "PaimonHDFS",
     "PaimonLocal",
     "PaimonS3",
-    "PostgreSQL",
     "QueryRunner",
-    "Redis",
     "Remote",
     "RemoteSecure",
-    "S3",
     "S3Queue",
-    "SQLite",
-    "URL",
 ];
 
 /// What the kernel says of engines that it refuses as it stands alone.
@@ -319,7 +320,7 @@ fn check_clauses(engine: &Engine, create: &ast::CreateTable, storage: &ast::Stor
     let has_primary_key = storage.primary_key.is_some()
         || create.definition.primary_key.is_some()
         || columns.iter().any(|column| column.primary_key);
-    let clauses = storage.partition_by.is_some()
+    let clauses = storage.partition_by.is_some() && !engine.takes_partitions
         || has_primary_key && !engine.takes_primary_key
         || storage.order_by.is_some() && !engine.takes_primary_key
         || storage.sample_by.is_some()

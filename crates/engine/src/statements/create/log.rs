@@ -13,6 +13,7 @@ pub(super) const LOG: Engine = Engine {
     name: "",
     takes_arguments: false,
     takes_keys: false,
+    takes_partitions: false,
     takes_primary_key: false,
     settings: &[],
     other_settings: &["disk", "storage_policy"],

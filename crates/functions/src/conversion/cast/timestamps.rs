@@ -38,15 +38,18 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         (Date, DateTime(_) | DateTime64(..)) => {
             let time = rules.local_time(to.time_zone());
             let seconds = filled::<i64>(vector)?.into_iter().map(|days| {
-                let timestamp = time.to_timestamp(days * SECONDS_PER_DAY);
+                let timestamp = time.first_timestamp(days * SECONDS_PER_DAY);
                 // The first day of a zone east of Greenwich begins before all timestamps; the next one counts.
-                if timestamp < 0 { time.to_timestamp((days + 1) * SECONDS_PER_DAY) } else { timestamp }
+                if timestamp < 0 { time.first_timestamp((days + 1) * SECONDS_PER_DAY) } else { timestamp }
             });
             of_seconds(seconds, to)
         }
         (Date32, DateTime(_) | DateTime64(..)) => {
             let time = rules.local_time(to.time_zone());
-            of_seconds(filled::<i64>(vector)?.into_iter().map(|d| time.to_timestamp(d * SECONDS_PER_DAY)), to)
+            of_seconds(
+                filled::<i64>(vector)?.into_iter().map(|d| time.first_timestamp(d * SECONDS_PER_DAY)),
+                to,
+            )
         }
         (DateTime(_), DateTime(_)) => Ok(vector.clone()),
         (DateTime(zone), Date | Date32 | Time | Time64(_)) => {
