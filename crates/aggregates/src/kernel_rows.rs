@@ -7,7 +7,7 @@ use chalet_base::sip_hash::Sip;
 use chalet_base::{Result, ensure};
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_bytes, put_len, take, take_bytes, take_len, take_u8, take_u64};
-use chalet_columns::{Builder, Vector};
+use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::Argument;
 use chalet_types::{DataType, Physical};
 use std::ops::Range;
@@ -218,6 +218,8 @@ pub struct KernelKeys {
     codecs: Vec<RowCodec>,
     /// One value of 128 bits is the key itself.
     is_plain: bool,
+    /// The hash of one string is that of its bytes alone.
+    is_raw: bool,
 }
 
 impl KernelKeys {
@@ -226,11 +228,20 @@ impl KernelKeys {
             types: args.iter().map(|arg| arg.ty.clone()).collect(),
             codecs: args.iter().map(|arg| RowCodec::new(&arg.ty)).collect(),
             is_plain,
+            is_raw: false,
         }
+    }
+
+    /// The same, but a string alone is hashed without its length.
+    pub fn of_raw_strings(self) -> KernelKeys {
+        KernelKeys { is_raw: true, ..self }
     }
 
     /// Calls `f` with each row of the range and its key.
     pub fn for_each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, u128)) {
+        if let (true, [Vector { data: Data::Str(strings), .. }]) = (self.is_raw, args) {
+            return rows.for_each(|row| f(row, hash(strings.get(row))));
+        }
         let (mut row_bytes, mut bytes) = (Vec::new(), Vec::new());
         for row in rows {
             bytes.clear();

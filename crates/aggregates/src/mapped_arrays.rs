@@ -7,7 +7,7 @@ use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_len, take_count, take_u8};
+use chalet_columns::wire::{put_len, take, take_array, take_count, take_f64, take_u8};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -224,16 +224,17 @@ impl Shape {
     }
 }
 
-/// Extreme values in states: of Nullable ones whether there is none stands before.
+/// Extreme values in states: numbers as wide as their sums, and of Nullable ones whether there is none stands before.
 struct ValueCodec {
     nullable: bool,
+    widened: Option<Widened>,
     bare: KernelCodec,
 }
 
 impl ValueCodec {
     fn new(ty: &DataType) -> ValueCodec {
         let bare = KernelCodec::new(ty.without_nullable(), Layout::Binary);
-        ValueCodec { nullable: ty.is_nullable(), bare }
+        ValueCodec { nullable: ty.is_nullable(), widened: Widened::of(ty.without_nullable()), bare }
     }
 
     fn put(&self, vector: &Vector, row: usize, is_set: bool, out: &mut Vec<u8>) {
@@ -241,7 +242,11 @@ impl ValueCodec {
             out.push(u8::from(!is_set));
         }
         if is_set || !self.nullable {
+            let start = out.len();
             self.bare.put(vector, row, out);
+            if let Some(widened) = &self.widened {
+                widened.put(start, out);
+            }
         }
     }
 
@@ -250,8 +255,61 @@ impl ValueCodec {
         if self.nullable && take_u8(bytes)? != 0 {
             return Ok(false);
         }
-        self.bare.take(bytes, out)?;
+        match &self.widened {
+            Some(widened) => self.bare.take(&mut &widened.take(bytes)?[..], out)?,
+            None => self.bare.take(bytes, out)?,
+        }
         Ok(true)
+    }
+}
+
+/// A number that the kernel holds in more bytes.
+enum Widened {
+    Float,
+    Integer { signed: bool, from: usize, to: usize },
+}
+
+impl Widened {
+    fn of(ty: &DataType) -> Option<Widened> {
+        let from = ty.physical().width()?;
+        match ty {
+            DataType::Float32 => Some(Widened::Float),
+            ty if ty.is_decimal() && from < 16 => Some(Widened::Integer { signed: true, from, to: 16 }),
+            ty if ty.is_integer() && from < 8 => {
+                Some(Widened::Integer { signed: ty.is_signed(), from, to: 8 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Widens the number that `out` ends with.
+    fn put(&self, start: usize, out: &mut Vec<u8>) {
+        match *self {
+            Widened::Float => {
+                let mut narrow = [0; 4];
+                narrow.copy_from_slice(&out[start..]);
+                out.truncate(start);
+                out.extend(f64::from(f32::from_le_bytes(narrow)).to_le_bytes());
+            }
+            Widened::Integer { signed, to, .. } => {
+                let is_negative = signed && out.last().is_some_and(|&high| high > 127);
+                out.resize(start + to, if is_negative { 255 } else { 0 });
+            }
+        }
+    }
+
+    /// The bytes of the number itself.
+    fn take(&self, bytes: &mut &[u8]) -> Result<Vec<u8>> {
+        match *self {
+            Widened::Float => Ok((take_f64(bytes)? as f32).to_le_bytes().into()),
+            Widened::Integer { from, to, .. } => {
+                let wide = take(bytes, to)?;
+                let mut again = wide[..from].to_vec();
+                self.put(0, &mut again);
+                ensure!(again == wide, INCORRECT_DATA, "Aggregate state has a number that is too great");
+                Ok(wide[..from].to_vec())
+            }
+        }
     }
 }
 
@@ -474,7 +532,7 @@ impl Maps {
         }
         let keys = keys.finish();
         let mut order: Vec<usize> = (0..entries.len().min(keys.len())).collect();
-        order.sort_by(|&a, &b| keys.compare(a, &keys, b));
+        order.sort_by(|&a, &b| by_key(&keys, a as u32, b as u32));
         let unordered = std::mem::take(&mut entries);
         order.into_iter().map(|at| unordered[at]).collect()
     }
@@ -536,7 +594,9 @@ impl States for Maps {
                 match column {
                     Column::Floats(sums) => put_float(sums[entry as usize], ty.physical(), out),
                     Column::Integers(sums) => {
-                        out.extend(&sums[entry as usize].to_le_bytes()[..integer_width(ty)]);
+                        let width =
+                            if ty.is_decimal() { integer_width(ty).max(16) } else { integer_width(ty) };
+                        out.extend(&sums[entry as usize].to_le_bytes()[..width]);
                     }
                     Column::Slots(slots) => {
                         let mut value = Builder::new(ty);
@@ -560,6 +620,9 @@ impl States for Maps {
             for ((column, ty), codec) in columns {
                 others.push(match column {
                     Column::Floats(_) => Column::Floats(vec![take_float(ty.physical(), bytes)?]),
+                    Column::Integers(_) if ty.is_decimal() && integer_width(ty) < 16 => {
+                        Column::Integers(vec![I256::from(i128::from_le_bytes(take_array(bytes)?))])
+                    }
                     Column::Integers(_) => Column::Integers(vec![take_integer(ty, bytes)?]),
                     Column::Slots(_) => {
                         let mut slots = slots_of(ty);

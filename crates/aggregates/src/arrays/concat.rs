@@ -159,7 +159,9 @@ impl Collector for Concat {
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         // One text, of which all results are beginnings. Views of 32 bits point into it.
         let (mut text, mut lengths) = (Vec::new(), vec![0]);
-        self.write(args[0].strings()?, &rows[..ends.last().copied().unwrap_or(0)], &mut text, |len| lengths.push(len));
+        self.write(args[0].strings()?, &rows[..ends.last().copied().unwrap_or(0)], &mut text, |len| {
+            lengths.push(len)
+        });
         ensure!(
             u32::try_from(text.len()).is_ok(),
             TOO_LARGE_STRING_SIZE,
@@ -178,8 +180,10 @@ impl Collector for Concat {
 impl Concat {
     /// Appends the texts of rows, and calls `ended` with the length so far after each.
     fn write(&self, texts: &Strings, rows: &[u32], to: &mut Vec<u8>, mut ended: impl FnMut(usize)) {
-        for (i, &row) in rows.iter().enumerate() {
-            if i > 0 {
+        let start = to.len();
+        for &row in rows {
+            // None stands behind empty texts with which the whole begins.
+            if to.len() > start {
                 to.extend_from_slice(&self.delimiter);
             }
             to.extend_from_slice(texts.get(row as usize));

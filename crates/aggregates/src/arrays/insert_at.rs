@@ -95,11 +95,7 @@ impl Collector for InsertAt {
             bail!(LOGICAL_ERROR, "groupArrayInsertAt has not two arguments");
         };
         let n = take_count(bytes, 1)?;
-        ensure!(
-            n as u64 <= MAX_SIZE,
-            TOO_LARGE_ARRAY_SIZE,
-            "Too large array size (maximum: {MAX_SIZE})"
-        );
+        ensure!(n as u64 <= MAX_SIZE, TOO_LARGE_ARRAY_SIZE, "Too large array size (maximum: {MAX_SIZE})");
         let mut n_rows = 0;
         for place in 0..n {
             if take_u8(bytes)? == 0 {

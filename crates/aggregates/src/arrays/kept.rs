@@ -100,6 +100,8 @@ impl RowAggregate for Kept {
 
     fn merge(&self, state: &mut Held, mut other: Held) -> Result<()> {
         if state.total == 0 {
+            // Random numbers go on from where they are here.
+            other.random = state.random.take();
             *state = other;
             return Ok(());
         }
@@ -134,12 +136,7 @@ impl RowAggregate for Kept {
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Held> {
         let n = take_count(bytes, 1)?;
-        ensure!(
-            n <= self.limit,
-            TOO_LARGE_ARRAY_SIZE,
-            "Too large array size {n} (maximum: {})",
-            self.limit
-        );
+        ensure!(n <= self.limit, TOO_LARGE_ARRAY_SIZE, "Too large array size {n} (maximum: {})", self.limit);
         let mut state = self.empty();
         for _ in 0..n {
             let mut value = Vec::new();

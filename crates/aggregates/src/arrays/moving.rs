@@ -5,9 +5,9 @@ use crate::check::{illegal_type, one_argument};
 use crate::collect::{Collector, collecting};
 use crate::floats::{Floats, integer};
 use chalet_base::{Result, bail};
+use chalet_columns::builder::{ListBuilder, Values};
 use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_len, take_count};
-use chalet_columns::builder::{ListBuilder, Values};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -264,7 +264,8 @@ impl Collector for Windows {
 /// What was added to `before` to give `total`: of the numbers near the difference one that does, if there is one.
 fn missing_term(total: f64, before: f64) -> f64 {
     let term = total - before;
-    let near = [term, term.next_up(), term.next_down(), term.next_up().next_up(), term.next_down().next_down()];
+    let near =
+        [term, term.next_up(), term.next_down(), term.next_up().next_up(), term.next_down().next_down()];
     near.into_iter().find(|term| before + term == total).unwrap_or(term)
 }
 

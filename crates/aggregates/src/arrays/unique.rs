@@ -1,9 +1,9 @@
 //! `groupUniqArray`: an array of the different values, in the order of the kernel's hash table. States keep them as they came.
 
 use crate::arrays::parameters::optional_limit;
-use crate::kernel_rows::{KernelCodec, Layout};
 use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
+use crate::kernel_rows::{KernelCodec, Layout};
 use crate::sets::{GroupSets, TOGETHER};
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};

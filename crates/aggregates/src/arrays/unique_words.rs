@@ -235,7 +235,11 @@ impl<W: Word> States for UniqueWords<W> {
         for _ in 0..take_count(bytes, size_of::<W>())? {
             if !self.is_plain {
                 let width = take_len(bytes)?;
-                ensure!(width == size_of::<W>(), CANNOT_READ_ALL_DATA, "Aggregate state has a value of {width} bytes");
+                ensure!(
+                    width == size_of::<W>(),
+                    CANNOT_READ_ALL_DATA,
+                    "Aggregate state has a value of {width} bytes"
+                );
             }
             let word = W::of(take_row(std::slice::from_ref(&self.codec), bytes)?);
             self.groups[group].insert(word, self.limit);

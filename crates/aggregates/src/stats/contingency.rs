@@ -291,7 +291,11 @@ impl RowAggregate for Pairs {
         for _ in 0..take_count(bytes, 24)? {
             table.add(take_u64(bytes)?, take_u64(bytes)?, take_u64(bytes)?);
         }
-        ensure!(table.n_rows() == n_rows, INCORRECT_DATA, "Aggregate state counts {n_rows} rows, and others by pair");
+        ensure!(
+            table.n_rows() == n_rows,
+            INCORRECT_DATA,
+            "Aggregate state counts {n_rows} rows, and others by pair"
+        );
         Ok(table)
     }
 

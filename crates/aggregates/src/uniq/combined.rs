@@ -97,9 +97,14 @@ impl AggregateFunction for UniqCombined {
         some_arguments(name, args)?;
         let string = matches!(args, [one] if one.ty == DataType::String);
         let words = Words::new(args);
-        let words = if self.kind == Kind::Hll12 { words.with_wide_numbers_folded() } else { words };
+        let words = match (self.kind, args) {
+            (Kind::Hll12, [one]) if matches!(one.ty, DataType::DateTime64(..)) => Words::hashed(args),
+            (Kind::Hll12, _) => words.with_wide_numbers_folded(),
+            _ => words,
+        };
+        let bytes = matches!(args, [one] if matches!(one.ty, DataType::String | DataType::FixedString(_) | DataType::IPv6));
         let hash = match (self.kind, words.is_number()) {
-            (Kind::Hll12, number) if number || string => Hash::Int32,
+            (Kind::Hll12, number) if number || bytes => Hash::Int32,
             (_, true) => Hash::Int64,
             (_, false) => Hash::Itself,
         };
@@ -234,7 +239,7 @@ impl Plan {
 
     /// Bits that the kernel has for a rank.
     fn rank_bits(&self) -> u32 {
-        u8::BITS - self.max_rank().leading_zeros()
+        if self.wide { 6 } else { 5 }
     }
 
     /// Bytes of the number of empty buckets.

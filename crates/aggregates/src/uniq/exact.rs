@@ -5,8 +5,8 @@ use crate::kernel_rows::KernelKeys;
 use crate::uniq::key_set::{Key, KeySet};
 use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
 use chalet_base::{Result, bail};
-use chalet_columns::{Data, Vector};
 use chalet_columns::wire::{put_len, take, take_count};
+use chalet_columns::{Data, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -57,17 +57,21 @@ impl AggregateFunction for UniqExact {
         ctx: &Context,
     ) -> Result<Arc<dyn Aggregate>> {
         match args {
-            [one] if one.ty.is_comparable_by_number() && !one.ty.is_decimal() && !is_128(&one.ty) => {
-                self.bind(parameters, args, ctx)
-            }
+            [one] if is_number(&one.ty) => self.bind(parameters, args, ctx),
             _ => {
                 no_parameters(RECORD.name, parameters)?;
                 some_arguments(RECORD.name, args)?;
                 let is_plain = matches!(args, [one] if one.ty == DataType::Uuid || is_128(&one.ty));
-                Ok(Arc::new(Bound(KernelKeys::new(args, is_plain))))
+                Ok(Arc::new(Bound(KernelKeys::new(args, is_plain).of_raw_strings())))
             }
         }
     }
+}
+
+/// Does the kernel hold values of the type themselves?
+fn is_number(ty: &DataType) -> bool {
+    let is_hashed = ty.is_decimal() || is_128(ty) || matches!(ty, DataType::DateTime64(..));
+    ty.is_comparable_by_number() && !is_hashed
 }
 
 /// One number of 256 bits.

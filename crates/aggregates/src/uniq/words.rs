@@ -98,7 +98,9 @@ fn put_contiguous(vector: &Vector, row: usize, out: &mut Vec<u8>) {
         Data::Str(strings) => out.extend_from_slice(strings.get(row)),
         Data::Fixed(fixed) => out.extend_from_slice(fixed.get(row)),
         Data::List(list) => list.range(row).for_each(|element| put_contiguous(&list.values, element, out)),
-        data => each_native!(data, values => out.extend_from_slice(&values.as_bytes()[row * size_of_val(&values[0])..(row + 1) * size_of_val(&values[0])]), _ => {}),
+        data => {
+            each_native!(data, values => out.extend_from_slice(&values.as_bytes()[row * size_of_val(&values[0])..(row + 1) * size_of_val(&values[0])]), _ => {})
+        }
     }
 }
 
