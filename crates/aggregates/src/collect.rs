@@ -22,6 +22,16 @@ const PREFIXES_AT_ONCE: usize = 1 << 16;
 pub trait Collector: Send + Sync + 'static {
     fn result_type(&self) -> DataType;
 
+    /// The types of what is kept of the arguments, where it is made of them.
+    fn kept_types(&self) -> Option<Vec<DataType>> {
+        None
+    }
+
+    /// What is kept of the arguments, of the types above; all else of a collector is given that.
+    fn keep(&self, args: &[Vector]) -> Result<Vec<Vector>> {
+        Ok(args.to_vec())
+    }
+
     /// Rows of a group after which the others are not kept.
     fn limit(&self) -> usize {
         usize::MAX
@@ -88,12 +98,15 @@ pub fn finish_prefixes<C: Collector + ?Sized>(
 /// An aggregate that collects rows of the given arguments.
 pub fn collecting(collector: impl Collector, args: &[Argument]) -> Arc<dyn Aggregate> {
     let types = args.iter().map(|arg| arg.ty.clone()).collect();
-    Arc::new(Collecting { collector: Arc::new(collector), types })
+    let converts = collector.kept_types();
+    let (types, converts) = (converts.clone().unwrap_or(types), converts.is_some());
+    Arc::new(Collecting { collector: Arc::new(collector), types: types.into(), converts })
 }
 
 struct Collecting {
     collector: Arc<dyn Collector>,
     types: Arc<[DataType]>,
+    converts: bool,
 }
 
 impl Aggregate for Collecting {
@@ -105,6 +118,7 @@ impl Aggregate for Collecting {
         Box::new(Rows {
             collector: self.collector.clone(),
             types: self.types.clone(),
+            converts: self.converts,
             codecs: self.types.iter().map(RowCodec::new).collect(),
             limit: self.collector.limit(),
             chunks: Vec::new(),
@@ -118,6 +132,8 @@ impl Aggregate for Collecting {
 struct Rows {
     collector: Arc<dyn Collector>,
     types: Arc<[DataType]>,
+    /// Is something else kept than the arguments?
+    converts: bool,
     codecs: Vec<RowCodec>,
     limit: usize,
     /// Runs of rows: one vector per argument.
@@ -162,6 +178,33 @@ impl Rows {
         room
     }
 
+    /// Adds rows of what is kept.
+    fn add_kept(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
+        let room = self.limit.saturating_sub(self.counts[group] as usize);
+        let n = rows.len().min(room);
+        self.counts[group] += n as u32;
+        let chunk = args.iter().map(|arg| {
+            let slice = arg.slice(rows.start, n);
+            // A slice keeps its whole column alive.
+            if n * 2 < arg.len() { slice.gather(&(0..n as u32).collect::<Vec<_>>()) } else { slice }.compact()
+        });
+        let chunk = chunk.collect();
+        self.push(chunk, std::iter::repeat_n(group as u32, n));
+        Ok(())
+    }
+
+    fn add_kept_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
+        let admitted: Vec<u32> =
+            (0..groups.len() as u32).filter(|&row| self.admit(groups[row as usize])).collect();
+        if admitted.len() == groups.len() {
+            self.push(args.iter().map(Vector::compact).collect(), groups.iter().copied());
+        } else {
+            let chunk = args.iter().map(|arg| arg.gather(&admitted).compact()).collect();
+            self.push(chunk, admitted.iter().map(|&row| groups[row as usize]));
+        }
+        Ok(())
+    }
+
     fn index(&self) -> &Index {
         self.index.get_or_init(|| {
             let args = (0..self.types.len()).map(|arg| {
@@ -192,29 +235,18 @@ impl States for Rows {
     }
 
     fn add(&mut self, group: usize, args: &[Vector], rows: Range<usize>) -> Result<()> {
-        let room = self.limit.saturating_sub(self.counts[group] as usize);
-        let n = rows.len().min(room);
-        self.counts[group] += n as u32;
-        let chunk = args.iter().map(|arg| {
-            let slice = arg.slice(rows.start, n);
-            // A slice keeps its whole column alive.
-            if n * 2 < arg.len() { slice.gather(&(0..n as u32).collect::<Vec<_>>()) } else { slice }.compact()
-        });
-        let chunk = chunk.collect();
-        self.push(chunk, std::iter::repeat_n(group as u32, n));
-        Ok(())
+        if !self.converts {
+            return self.add_kept(group, args, rows);
+        }
+        let some: Vec<Vector> = args.iter().map(|arg| arg.slice(rows.start, rows.len())).collect();
+        self.add_kept(group, &self.collector.keep(&some)?, 0..rows.len())
     }
 
     fn add_groups(&mut self, groups: &[u32], args: &[Vector]) -> Result<()> {
-        let admitted: Vec<u32> =
-            (0..groups.len() as u32).filter(|&row| self.admit(groups[row as usize])).collect();
-        if admitted.len() == groups.len() {
-            self.push(args.iter().map(Vector::compact).collect(), groups.iter().copied());
-        } else {
-            let chunk = args.iter().map(|arg| arg.gather(&admitted).compact()).collect();
-            self.push(chunk, admitted.iter().map(|&row| groups[row as usize]));
+        match self.converts {
+            true => self.add_kept_groups(groups, &self.collector.keep(args)?),
+            false => self.add_kept_groups(groups, args),
         }
-        Ok(())
     }
 
     fn merge(&mut self, other: &mut dyn States, from: &[u32], into: &[u32]) -> Result<()> {
@@ -226,7 +258,7 @@ impl States for Rows {
             groups.resize(rows.len(), into);
         }
         let args: Vec<Vector> = index.args.iter().map(|arg| arg.gather(&rows)).collect();
-        self.add_groups(&groups, &args)
+        self.add_kept_groups(&groups, &args)
     }
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
@@ -259,7 +291,7 @@ impl States for Rows {
             }
         }
         let args: Vec<Vector> = builders.into_iter().map(Builder::finish).collect();
-        self.add(group, &args, 0..n)
+        self.add_kept(group, &args, 0..n)
     }
 
     fn finish(&mut self, n: usize) -> Result<Vector> {
@@ -281,7 +313,10 @@ impl States for Rows {
     }
 
     fn running_frames(&mut self, args: &[Vector], frames: &[Range<usize>]) -> Result<Option<Vector>> {
-        self.collector.of_ranges(args, frames)
+        match self.converts {
+            true => self.collector.of_ranges(&self.collector.keep(args)?, frames),
+            false => self.collector.of_ranges(args, frames),
+        }
     }
 
     fn memory(&self) -> usize {

@@ -1,11 +1,10 @@
 //! `entropy`: Shannon's entropy of values, in bits.
 
 use crate::check::{no_parameters, some_arguments};
-use crate::kernel_rows::{self, is_number};
+use crate::kernel_rows::{KernelKeys, is_number};
 use crate::key_counts::{Counts, Key, TOGETHER, Wide};
 use crate::uniq::keys::NarrowKeys;
 use chalet_base::Result;
-use chalet_columns::rows::RowCodec;
 use chalet_columns::wire::{put_len, take, take_array, take_count, take_u64};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::{
@@ -35,7 +34,10 @@ impl AggregateFunction for Entropy {
         some_arguments(RECORD.name, args)?;
         Ok(match NarrowKeys::new(args) {
             Some(keys) if is_number(&args[0].ty) => EachState::of(Frequencies(keys)),
-            _ => EachState::of(Frequencies(KernelKeys::new(args))),
+            _ => {
+                let is_plain = matches!(args, [one] if matches!(one.ty, DataType::Int128 | DataType::Uuid | DataType::IPv6));
+                EachState::of(Frequencies(KernelKeys::new(args, is_plain)))
+            }
         })
     }
 }
@@ -83,46 +85,13 @@ impl Keys for NarrowKeys {
     }
 }
 
-/// The keys that the kernel has for what is no number of up to 64 bits: hashes, but for single values of 128 bits.
-struct KernelKeys {
-    types: Vec<DataType>,
-    codecs: Vec<RowCodec>,
-    is_plain: bool,
-}
-
-impl KernelKeys {
-    fn new(args: &[Argument]) -> KernelKeys {
-        KernelKeys {
-            types: args.iter().map(|arg| arg.ty.clone()).collect(),
-            codecs: args.iter().map(|arg| RowCodec::new(&arg.ty)).collect(),
-            is_plain: matches!(
-                args,
-                [Argument { ty: DataType::Int128 | DataType::Uuid | DataType::IPv6, .. }]
-            ),
-        }
-    }
-}
-
+// What is no number of up to 64 bits has the keys that the kernel has.
 impl Keys for KernelKeys {
     type Key = Wide;
     const CHEAP: bool = false;
 
     fn each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(Wide)) {
-        let (mut row_bytes, mut bytes) = (Vec::new(), Vec::new());
-        for row in rows {
-            bytes.clear();
-            for ((codec, ty), arg) in self.codecs.iter().zip(&self.types).zip(args) {
-                row_bytes.clear();
-                codec.put(arg, row, &mut row_bytes);
-                // What the codec of the type made is a row of that type.
-                let _ = kernel_rows::put(ty, &mut &row_bytes[..], &mut bytes);
-            }
-            let key = match bytes.first_chunk() {
-                Some(plain) if self.is_plain => u128::from_le_bytes(*plain),
-                _ => kernel_rows::hash(&bytes),
-            };
-            f(key.into());
-        }
+        self.for_each(args, rows, |_, key| f(key.into()));
     }
 
     fn put(&self, key: Wide, out: &mut Vec<u8>) {

@@ -1,12 +1,13 @@
 //! `sumMap`, `minMap`, `maxMap` over pairs of arrays: the first array holds keys, the others values for them.
 
 use crate::floats::{Floats, integer_width, put_float, take_float, take_integer};
+use crate::kernel_rows::{KernelCodec, Layout};
 use crate::sets::GroupSets;
 use crate::slots::{Keep, Slots, slots_of};
 use crate::sum::total_type;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_columns::rows::{RowCodec, take_row};
-use chalet_columns::wire::{put_len, take_count};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_len, take, take_array, take_count, take_f64, take_u8};
 use chalet_columns::{Builder, Data, List, Struct, Vector};
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -35,7 +36,6 @@ const MIN: AggregateRecord = AggregateRecord {
     summary: "The smallest value of every key, which arrays hold; sorted by key. Also called minMap.",
     syntax: "minMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT minMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,1])" }],
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -46,7 +46,6 @@ const MAX: AggregateRecord = AggregateRecord {
     summary: "The largest value of every key, which arrays hold; sorted by key. Also called maxMap.",
     syntax: "maxMappedArrays(keys, values[, ...])",
     examples: &[Example { sql: "SELECT maxMappedArrays([2, 1, 2], [3, 4, 1])", result: "([1,2],[4,3])" }],
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -185,6 +184,8 @@ impl AggregateFunction for MappedArrays {
         Ok(Arc::new(Bound(Arc::new(Shape {
             fold: self.fold,
             form,
+            key_in_states: KernelCodec::new(&key, Layout::Binary),
+            values_in_states: elements.iter().map(ValueCodec::new).collect(),
             key,
             codec,
             values: elements,
@@ -207,6 +208,8 @@ struct Shape {
     codec: RowCodec,
     values: Vec<DataType>,
     results: Vec<DataType>,
+    key_in_states: KernelCodec,
+    values_in_states: Vec<ValueCodec>,
     /// The keys that count, when not all do.
     kept: Option<Vec<Vec<u8>>>,
 }
@@ -217,6 +220,95 @@ impl Shape {
         match self.form {
             Form::Arrays => Ok(args.to_vec()),
             Form::Tuple => Ok(args[0].structure()?.fields.clone()),
+        }
+    }
+}
+
+/// Extreme values in states: numbers as wide as their sums, and of Nullable ones whether there is none stands before.
+struct ValueCodec {
+    nullable: bool,
+    widened: Option<Widened>,
+    bare: KernelCodec,
+}
+
+impl ValueCodec {
+    fn new(ty: &DataType) -> ValueCodec {
+        let bare = KernelCodec::new(ty.without_nullable(), Layout::Binary);
+        ValueCodec { nullable: ty.is_nullable(), widened: Widened::of(ty.without_nullable()), bare }
+    }
+
+    fn put(&self, vector: &Vector, row: usize, is_set: bool, out: &mut Vec<u8>) {
+        if self.nullable {
+            out.push(u8::from(!is_set));
+        }
+        if is_set || !self.nullable {
+            let start = out.len();
+            self.bare.put(vector, row, out);
+            if let Some(widened) = &self.widened {
+                widened.put(start, out);
+            }
+        }
+    }
+
+    /// Is there a value?
+    fn take(&self, bytes: &mut &[u8], out: &mut Builder) -> Result<bool> {
+        if self.nullable && take_u8(bytes)? != 0 {
+            return Ok(false);
+        }
+        match &self.widened {
+            Some(widened) => self.bare.take(&mut &widened.take(bytes)?[..], out)?,
+            None => self.bare.take(bytes, out)?,
+        }
+        Ok(true)
+    }
+}
+
+/// A number that the kernel holds in more bytes.
+enum Widened {
+    Float,
+    Integer { signed: bool, from: usize, to: usize },
+}
+
+impl Widened {
+    fn of(ty: &DataType) -> Option<Widened> {
+        let from = ty.physical().width()?;
+        match ty {
+            DataType::Float32 => Some(Widened::Float),
+            ty if ty.is_decimal() && from < 16 => Some(Widened::Integer { signed: true, from, to: 16 }),
+            ty if ty.is_integer() && from < 8 => {
+                Some(Widened::Integer { signed: ty.is_signed(), from, to: 8 })
+            }
+            _ => None,
+        }
+    }
+
+    /// Widens the number that `out` ends with.
+    fn put(&self, start: usize, out: &mut Vec<u8>) {
+        match *self {
+            Widened::Float => {
+                let mut narrow = [0; 4];
+                narrow.copy_from_slice(&out[start..]);
+                out.truncate(start);
+                out.extend(f64::from(f32::from_le_bytes(narrow)).to_le_bytes());
+            }
+            Widened::Integer { signed, to, .. } => {
+                let is_negative = signed && out.last().is_some_and(|&high| high > 127);
+                out.resize(start + to, if is_negative { 255 } else { 0 });
+            }
+        }
+    }
+
+    /// The bytes of the number itself.
+    fn take(&self, bytes: &mut &[u8]) -> Result<Vec<u8>> {
+        match *self {
+            Widened::Float => Ok((take_f64(bytes)? as f32).to_le_bytes().into()),
+            Widened::Integer { from, to, .. } => {
+                let wide = take(bytes, to)?;
+                let mut again = wide[..from].to_vec();
+                self.put(0, &mut again);
+                ensure!(again == wide, INCORRECT_DATA, "Aggregate state has a number that is too great");
+                Ok(wide[..from].to_vec())
+            }
         }
     }
 }
@@ -440,7 +532,7 @@ impl Maps {
         }
         let keys = keys.finish();
         let mut order: Vec<usize> = (0..entries.len().min(keys.len())).collect();
-        order.sort_by(|&a, &b| keys.compare(a, &keys, b));
+        order.sort_by(|&a, &b| by_key(&keys, a as u32, b as u32));
         let unordered = std::mem::take(&mut entries);
         order.into_iter().map(|at| unordered[at]).collect()
     }
@@ -496,14 +588,22 @@ impl States for Maps {
         let entries = self.in_order(group);
         put_len(entries.len(), out);
         for entry in entries {
-            out.extend_from_slice(self.sets.key(entry));
-            for (column, ty) in self.columns.iter().zip(&self.shape.results) {
+            self.shape.key_in_states.put_row(self.sets.key(entry), out);
+            let columns = self.columns.iter().zip(&self.shape.results).zip(&self.shape.values_in_states);
+            for ((column, ty), codec) in columns {
                 match column {
                     Column::Floats(sums) => put_float(sums[entry as usize], ty.physical(), out),
                     Column::Integers(sums) => {
-                        out.extend(&sums[entry as usize].to_le_bytes()[..integer_width(ty)]);
+                        let width =
+                            if ty.is_decimal() { integer_width(ty).max(16) } else { integer_width(ty) };
+                        out.extend(&sums[entry as usize].to_le_bytes()[..width]);
                     }
-                    Column::Slots(slots) => slots.serialise(entry as usize, out),
+                    Column::Slots(slots) => {
+                        let mut value = Builder::new(ty);
+                        // Slots give values of their type.
+                        let _ = slots.push(entry as usize, &mut value);
+                        codec.put(&value.finish(), 0, slots.is_set(entry as usize), out);
+                    }
                 }
             }
         }
@@ -511,14 +611,28 @@ impl States for Maps {
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_row(std::slice::from_ref(&self.shape.codec), bytes)?;
-            let entry = self.entry(group as u32, key);
+            let mut key = Vec::new();
+            let shape = self.shape.clone();
+            shape.key_in_states.take_row(bytes, &mut key)?;
+            let entry = self.entry(group as u32, &key);
             let mut others = Vec::with_capacity(self.columns.len());
-            for (column, ty) in self.columns.iter().zip(&self.shape.results) {
+            let columns = self.columns.iter().zip(&shape.results).zip(&shape.values_in_states);
+            for ((column, ty), codec) in columns {
                 others.push(match column {
                     Column::Floats(_) => Column::Floats(vec![take_float(ty.physical(), bytes)?]),
+                    Column::Integers(_) if ty.is_decimal() && integer_width(ty) < 16 => {
+                        Column::Integers(vec![I256::from(i128::from_le_bytes(take_array(bytes)?))])
+                    }
                     Column::Integers(_) => Column::Integers(vec![take_integer(ty, bytes)?]),
-                    Column::Slots(slots) => Column::Slots(slots.deserialise(bytes)?),
+                    Column::Slots(_) => {
+                        let mut slots = slots_of(ty);
+                        slots.grow(1);
+                        let mut value = Builder::new(ty);
+                        if codec.take(bytes, &mut value)? {
+                            slots.set(0, &value.finish(), 0)?;
+                        }
+                        Column::Slots(slots)
+                    }
                 });
             }
             self.join(entry, &mut others, 0)?;

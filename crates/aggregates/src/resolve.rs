@@ -44,7 +44,7 @@ pub fn resolve(
     };
     let mut args = args.to_vec();
     args.iter_mut().for_each(|arg| arg.ty = arg.ty.recursively_without_low_cardinality());
-    Resolver { registry, ctx, under_condition: false }.find(&name, parameters, &args)
+    Resolver { registry, ctx, under_condition: false, for_states: false }.find(&name, parameters, &args)
 }
 
 /// Does an aggregate of this name exist, combinators included?
@@ -119,6 +119,8 @@ struct Resolver<'a> {
     ctx: &'a Context,
     /// `-If` is directly around the function.
     under_condition: bool,
+    /// Others may read the states.
+    for_states: bool,
 }
 
 impl Resolver<'_> {
@@ -177,7 +179,10 @@ impl Resolver<'_> {
     ) -> Result<Option<Resolved>> {
         if let Some(function) = direct {
             let record = function.record();
-            let aggregate = function.bind(parameters, args, self.ctx)?;
+            let aggregate = match self.for_states {
+                true => function.bind_for_states(parameters, args, self.ctx)?,
+                false => function.bind(parameters, args, self.ctx)?,
+            };
             let result = aggregate.result_type();
             let (row_order, name) = (record.row_order, record.name.to_string());
             return Ok(Some(Resolved { aggregate, result, row_order, name, shown: None }));
@@ -235,7 +240,7 @@ impl Resolver<'_> {
 impl Resolver<'_> {
     fn state(&self, name: &str, parameters: &[Value], args: &[Argument]) -> Result<Option<Resolved>> {
         // Who reads a state knows no condition around it.
-        let below = Resolver { under_condition: false, ..*self };
+        let below = Resolver { under_condition: false, for_states: true, ..*self };
         let Some(mut inner) = below.find(name, parameters, args)? else {
             return Ok(None);
         };

@@ -4,12 +4,12 @@
 
 use crate::floats::Unsigned;
 use crate::floyd_rivest::partial_sort;
-use crate::kernel_rows;
+use crate::kernel_rows::{KernelCodec, Layout};
 use chalet_base::hash::hash_bytes;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::rows::RowCodec;
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_len};
+use chalet_columns::wire::{put_len, take_count, take_len};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{
@@ -143,6 +143,7 @@ impl AggregateFunction for TopK {
         let ty = args[0].ty.clone();
         Ok(EachState::of(Top {
             codec: RowCodec::new(&ty),
+            in_states: KernelCodec::new(&ty, Layout::Key),
             ty,
             n: n as usize,
             reserved: reserved as usize,
@@ -155,6 +156,7 @@ impl AggregateFunction for TopK {
 struct Top {
     ty: DataType,
     codec: RowCodec,
+    in_states: KernelCodec,
     n: usize,
     reserved: usize,
     weighted: bool,
@@ -329,52 +331,6 @@ impl State {
     }
 }
 
-impl Top {
-    /// A value as the kernel's states have it: numbers and strings as they are, others behind a length.
-    fn put_key(&self, key: &[u8], out: &mut Vec<u8>) {
-        if kernel_rows::is_number(&self.ty) || self.ty == DataType::String {
-            return out.extend_from_slice(key);
-        }
-        let (mut key, mut row) = (key, Vec::new());
-        // The key was made by the codec of the type.
-        let _ = match self.plain_element() {
-            Some((element, _)) => take_len(&mut key)
-                .and_then(|n| (0..n).try_for_each(|_| kernel_rows::put(&element, &mut key, &mut row))),
-            None => kernel_rows::put(&self.ty, &mut key, &mut row),
-        };
-        put_bytes(&row, out);
-    }
-
-    /// The type and the bytes of an element of a list whose elements lie one behind the other: such a list is those bytes alone.
-    fn plain_element(&self) -> Option<(DataType, usize)> {
-        let element = match &self.ty {
-            DataType::Array(element) => DataType::clone(element),
-            _ => return None,
-        };
-        let width = RowCodec::new(&element).width().filter(|&width| width > 0)?;
-        Some((element, width))
-    }
-
-    fn take_key(&self, bytes: &mut &[u8], key: &mut Vec<u8>) -> Result<()> {
-        if kernel_rows::is_number(&self.ty) || self.ty == DataType::String {
-            let rest = *bytes;
-            self.codec.skip(bytes)?;
-            key.extend_from_slice(&rest[..rest.len() - bytes.len()]);
-            return Ok(());
-        }
-        let mut row = take_bytes(bytes)?;
-        match self.plain_element() {
-            Some((element, width)) => {
-                put_len(row.len() / width, key);
-                (0..row.len() / width).try_for_each(|_| kernel_rows::take_row(&element, &mut row, key))?;
-            }
-            None => kernel_rows::take_row(&self.ty, &mut row, key)?,
-        }
-        ensure!(row.is_empty(), CANNOT_READ_ALL_DATA, "Aggregate state has bytes behind a value");
-        Ok(())
-    }
-}
-
 impl RowAggregate for Top {
     type State = State;
     type Input<'a> = (&'a Vector, Option<Unsigned<'a>>, RefCell<Vec<u8>>);
@@ -443,7 +399,7 @@ impl RowAggregate for Top {
     fn serialise(&self, state: &State, out: &mut Vec<u8>) {
         put_len(state.counters.len(), out);
         for counter in state.in_order() {
-            self.put_key(counter.key.bytes(), out);
+            self.in_states.put_row(counter.key.bytes(), out);
             put_number(counter.count, out);
             put_number(counter.error, out);
         }
@@ -459,7 +415,7 @@ impl RowAggregate for Top {
         let mut key = Vec::new();
         for _ in 0..take_count(bytes, 3)? {
             key.clear();
-            self.take_key(bytes, &mut key)?;
+            self.in_states.take_row(bytes, &mut key)?;
             let (count, error) = (take_number(bytes)?, take_number(bytes)?);
             let hash = hash_bytes(&key);
             ensure!(

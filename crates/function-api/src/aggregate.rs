@@ -102,6 +102,17 @@ pub trait AggregateFunction: Send + Sync {
     /// Nullable unless the record says `Seen`.
     fn bind(&self, parameters: &[Value], args: &[Argument], ctx: &Context) -> Result<Arc<dyn Aggregate>>;
 
+    /// The same for states that others may read and merge with their own: what the states hold of rows is what the kernel holds, where
+    /// results alone would not need it.
+    fn bind_for_states(
+        &self,
+        parameters: &[Value],
+        args: &[Argument],
+        ctx: &Context,
+    ) -> Result<Arc<dyn Aggregate>> {
+        self.bind(parameters, args, ctx)
+    }
+
     /// The arguments in the type of its states, where that is the type of another function
     /// ([`AggregateRecord::name_in_types`]) with other arguments.
     fn state_arguments(&self, args: &[Argument]) -> Option<Vec<DataType>> {

@@ -1,11 +1,15 @@
-//! `groupArray` and its kin: all values, the first or last ones, the smallest ones, or a random sample.
+//! `groupArray` and its kin: all values, the first ones, the smallest ones; the last ones and a random sample are [`kept`]'s.
+//!
+//! [`kept`]: crate::arrays::kept
 
+use crate::arrays::kept;
 use crate::arrays::parameters::{limit, optional_limit, positive};
 use crate::check::one_argument;
 use crate::collect::{Collector, collecting, finish_prefixes};
-use crate::pcg::Pcg32;
+use crate::kernel_rows::{KernelCodec, Layout, is_number};
 use crate::slots::kinds::order_rows;
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
+use chalet_columns::wire::{put_len, take_count, take_u8};
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -34,7 +38,6 @@ const LAST: AggregateRecord = AggregateRecord {
     summary: "An array of the last `max_size` values. Later values take the places of earlier ones.",
     syntax: "groupArrayLast(max_size)(x)",
     examples: &[Example { sql: "SELECT groupArrayLast(2)(number) FROM numbers(5)", result: "[4,3]" }],
-    own_states: true,
     ..ARRAY
 };
 
@@ -48,7 +51,6 @@ const SORTED: AggregateRecord = AggregateRecord {
         result: "[1,2,3]",
     }],
     row_order: RowOrder::Free,
-    own_states: true,
     ..ARRAY
 };
 
@@ -62,7 +64,6 @@ const SAMPLE: AggregateRecord = AggregateRecord {
         result: "[8,12,2]",
     }],
     row_order: RowOrder::OneWorker,
-    own_states: true,
     ..ARRAY
 };
 
@@ -116,50 +117,44 @@ impl AggregateFunction for GroupArray {
                 ),
             },
         };
-        Ok(collecting(LimitedCollector { choice, limit, ty: args[0].ty.clone() }, args))
+        let sorted = match choice {
+            Choice::Last => return Ok(kept::last(limit, &args[0])),
+            Choice::Sample { seed } => return Ok(kept::sample(limit, seed, &args[0])),
+            Choice::Sorted => true,
+            Choice::First => false,
+        };
+        Ok(collecting(LimitedCollector { sorted, limit, ty: args[0].ty.clone() }, args))
     }
 }
 
 struct LimitedCollector {
-    choice: Choice,
+    sorted: bool,
     limit: usize,
     ty: DataType,
 }
 
 impl LimitedCollector {
-    /// The rows to keep, in the order of the result.
-    fn choose(&self, values: &Vector, rows: &[u32]) -> Vec<u32> {
-        match self.choice {
-            Choice::First => rows.to_vec(),
-            Choice::Last if rows.len() <= self.limit => rows.to_vec(),
-            // A ring: row `i` stands at `i % limit`.
-            Choice::Last => {
-                let (n, limit) = (rows.len(), self.limit);
-                (0..limit).map(|place| rows[(n - 1) - ((n - 1 - place) % limit)]).collect()
-            }
-            Choice::Sorted => {
-                let mut sorted = rows.to_vec();
-                // NaN stands first, as in the kernel.
-                sorted.sort_by(|&a, &b| order_rows(values, a as usize, values, b as usize, true));
-                sorted.truncate(self.limit);
-                sorted
-            }
-            Choice::Sample { seed } => {
-                let mut random = Pcg32::new(seed);
-                let mut sample: Vec<u32> = Vec::new();
-                for (i, &row) in rows.iter().enumerate() {
-                    if sample.len() < self.limit {
-                        sample.push(row);
-                        continue;
-                    }
-                    let place = random.below(i as u64 + 1) as usize;
-                    if place < self.limit {
-                        sample[place] = row;
-                    }
-                }
-                sample
-            }
+    /// How states have values; None where that is as rows are.
+    fn codec(&self) -> Option<KernelCodec> {
+        match self.sorted {
+            true => Some(KernelCodec::new(&self.ty, Layout::Binary)),
+            false if is_number(&self.ty) || self.ty == DataType::String => None,
+            false => Some(KernelCodec::new(&self.ty, Layout::Node)),
         }
+    }
+
+    /// Does a byte say that there is a value?
+    fn is_flagged(&self) -> bool {
+        self.sorted && !is_number(&self.ty)
+    }
+
+    /// The smallest rows, ascending.
+    fn smallest(&self, values: &Vector, rows: &[u32]) -> Vec<u32> {
+        let mut sorted = rows.to_vec();
+        // NaN stands first, as in the kernel.
+        sorted.sort_by(|&a, &b| order_rows(values, a as usize, values, b as usize, true));
+        sorted.truncate(self.limit);
+        sorted
     }
 }
 
@@ -169,7 +164,43 @@ impl Collector for LimitedCollector {
     }
 
     fn limit(&self) -> usize {
-        if matches!(self.choice, Choice::First) { self.limit } else { usize::MAX }
+        if self.sorted { usize::MAX } else { self.limit }
+    }
+
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let Some(codec) = self.codec() else {
+            return Ok(false);
+        };
+        let mut smallest = Vec::new();
+        if self.sorted {
+            // In the kernel a heap with the largest value on top.
+            smallest = self.smallest(&args[0], rows);
+            smallest.reverse();
+        }
+        let rows = if self.sorted { &smallest } else { rows };
+        put_len(rows.len(), out);
+        for &row in rows {
+            if self.is_flagged() {
+                out.push(1);
+            }
+            codec.put(&args[0], row as usize, out);
+        }
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        let Some(codec) = self.codec() else {
+            return Ok(None);
+        };
+        let n = take_count(bytes, 1)?;
+        for _ in 0..n {
+            if self.is_flagged() {
+                let flag = take_u8(bytes)?;
+                ensure!(flag == 1, INCORRECT_DATA, "Aggregate state has a value that is none");
+            }
+            codec.take(bytes, &mut args[0])?;
+        }
+        Ok(Some(n))
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
@@ -179,7 +210,7 @@ impl Collector for LimitedCollector {
     }
 
     fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {
-        if matches!(self.choice, Choice::First) {
+        if !self.sorted {
             let offsets = starts.iter().map(|&start| i64::from(start)).collect();
             // The rows of one group mostly are all that there are.
             let is_run = rows.first().is_some_and(|&first| (first..).zip(rows).all(|(at, &row)| at == row));
@@ -190,25 +221,23 @@ impl Collector for LimitedCollector {
         let mut chosen = Vec::new();
         let mut offsets = vec![0i64];
         for range in starts.windows(2) {
-            chosen.extend(self.choose(&args[0], &rows[range[0] as usize..range[1] as usize]));
+            chosen.extend(self.smallest(&args[0], &rows[range[0] as usize..range[1] as usize]));
             offsets.push(chosen.len() as i64);
         }
         Ok(Data::List(List { offsets: offsets.into(), values: Arc::new(args[0].gather(&chosen)) }).into())
     }
 
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
-        match self.choice {
-            Choice::First => {
-                let values = args[0].gather(&rows[..ends.last().copied().unwrap_or(0)]);
-                let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
-                Ok(Data::List(values.lists(&ranges)).into())
-            }
-            _ => finish_prefixes(self, args, rows, ends),
+        if self.sorted {
+            return finish_prefixes(self, args, rows, ends);
         }
+        let values = args[0].gather(&rows[..ends.last().copied().unwrap_or(0)]);
+        let ranges: Vec<_> = ends.iter().map(|&end| 0..end).collect();
+        Ok(Data::List(values.lists(&ranges)).into())
     }
 
     fn of_ranges(&self, args: &[Vector], ranges: &[Range<usize>]) -> Result<Option<Vector>> {
-        if !matches!(self.choice, Choice::First) {
+        if self.sorted {
             return Ok(None);
         }
         let kept = |range: &Range<usize>| range.start..range.end.min(range.start.saturating_add(self.limit));

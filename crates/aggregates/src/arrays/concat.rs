@@ -2,9 +2,10 @@
 
 use crate::arrays::parameters::positive;
 use crate::collect::{Collector, collecting};
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_columns::builder::Values;
-use chalet_columns::strings::{Parts, StringBuilder};
+use chalet_columns::strings::{Parts, StringBuilder, Strings};
+use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_len};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -22,7 +23,6 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "0, 1, 2\t0-1-2",
     }],
     row_order: RowOrder::Merged,
-    own_states: true,
     string_is_parameter: true,
     ..AggregateRecord::DEFAULT
 };
@@ -86,18 +86,83 @@ impl Collector for Concat {
         self.limit
     }
 
+    fn kept_types(&self) -> Option<Vec<DataType>> {
+        Some(vec![DataType::String])
+    }
+
+    fn keep(&self, args: &[Vector]) -> Result<Vec<Vector>> {
+        if self.ty == DataType::String {
+            return Ok(args.to_vec());
+        }
+        let values = &args[0];
+        let writer = Writer::new(&self.ty, Style::Raw, &self.settings);
+        let is_fixed = matches!(self.ty.without_nullable(), DataType::FixedString(_));
+        let mut texts = StringBuilder::with_capacity(values.len());
+        for row in 0..values.len() {
+            texts.push_with(|text| {
+                let start = text.len();
+                writer.write(text, values, row);
+                if is_fixed {
+                    // Without the zeros that fill the string up.
+                    let len = text[start..].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                    text.truncate(start + len);
+                }
+            });
+        }
+        Ok(vec![texts.finish().into()])
+    }
+
+    /// The kernel's states hold the whole text, and where there is a limit, the beginning and end of each value in it.
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+        self.write(args[0].strings()?, rows, &mut text, |len| ends.push(len));
+        put_bytes(&text, out);
+        if self.limit < usize::MAX {
+            put_len(rows.len(), out);
+            for (&end, &row) in ends.iter().zip(rows) {
+                put_len(end - args[0].strings()?.get(row as usize).len(), out);
+                put_len(end, out);
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        let Values::Str(texts) = &mut args[0].values else {
+            bail!(LOGICAL_ERROR, "groupConcat keeps no strings");
+        };
+        let text = take_bytes(bytes)?;
+        if self.limit == usize::MAX {
+            // An empty text is none.
+            if !text.is_empty() {
+                texts.push(text);
+            }
+            return Ok(Some(usize::from(!text.is_empty())));
+        }
+        let n = take_count(bytes, 2)?;
+        for _ in 0..n {
+            let range = take_len(bytes)?..take_len(bytes)?;
+            let part = text.get(range);
+            texts.push(part.ok_or_else(|| err!(INCORRECT_DATA, "Aggregate state has no text for a value"))?);
+        }
+        Ok(Some(n))
+    }
+
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
         let Values::Str(strings) = &mut out.values else {
             bail!(LOGICAL_ERROR, "groupConcat does not make a string");
         };
-        strings.push_with(|text| self.write(&args[0], rows, text, |_| {}));
+        let strings_of = args[0].strings()?;
+        strings.push_with(|text| self.write(strings_of, rows, text, |_| {}));
         Ok(())
     }
 
     fn finish_growing(&self, args: &[Vector], rows: &[u32], ends: &[usize]) -> Result<Vector> {
         // One text, of which all results are beginnings. Views of 32 bits point into it.
         let (mut text, mut lengths) = (Vec::new(), vec![0]);
-        self.write(&args[0], &rows[..ends.last().copied().unwrap_or(0)], &mut text, |len| lengths.push(len));
+        self.write(args[0].strings()?, &rows[..ends.last().copied().unwrap_or(0)], &mut text, |len| {
+            lengths.push(len)
+        });
         ensure!(
             u32::try_from(text.len()).is_ok(),
             TOO_LARGE_STRING_SIZE,
@@ -115,21 +180,15 @@ impl Collector for Concat {
 
 impl Concat {
     /// Appends the texts of rows, and calls `ended` with the length so far after each.
-    fn write(&self, values: &Vector, rows: &[u32], text: &mut Vec<u8>, mut ended: impl FnMut(usize)) {
-        let writer = Writer::new(&self.ty, Style::Raw, &self.settings);
-        let is_fixed = matches!(self.ty.without_nullable(), DataType::FixedString(_));
-        for (i, &row) in rows.iter().enumerate() {
-            if i > 0 {
-                text.extend_from_slice(&self.delimiter);
+    fn write(&self, texts: &Strings, rows: &[u32], to: &mut Vec<u8>, mut ended: impl FnMut(usize)) {
+        let start = to.len();
+        for &row in rows {
+            // None stands behind empty texts with which the whole begins.
+            if to.len() > start {
+                to.extend_from_slice(&self.delimiter);
             }
-            let start = text.len();
-            writer.write(text, values, row as usize);
-            if is_fixed {
-                // Without the zeros that fill the string up.
-                let len = text[start..].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-                text.truncate(start + len);
-            }
-            ended(text.len());
+            to.extend_from_slice(texts.get(row as usize));
+            ended(to.len());
         }
     }
 }

@@ -4,7 +4,9 @@ use crate::arrays::parameters::positive;
 use crate::check::two_arguments;
 use crate::collect::{Collector, collecting};
 use crate::floats::Unsigned;
+use crate::kernel_rows::{KernelCodec, Layout};
 use chalet_base::{Result, bail, ensure};
+use chalet_columns::wire::{put_len, take_count, take_u8};
 use chalet_columns::{Builder, Data, List, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -24,7 +26,6 @@ const RECORD: AggregateRecord = AggregateRecord {
     }],
     nulls: AggregateNulls::SkipPlainResult,
     row_order: RowOrder::Merged,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -73,6 +74,37 @@ impl Collector for InsertAt {
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
         out.push_from(&self.finish_all(args, &[0, rows.len() as u32], rows)?, 0);
         Ok(())
+    }
+
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let (mut of_group, codec) = (Vec::new(), KernelCodec::new(&self.ty, Layout::Binary));
+        self.choose(args, rows, &mut of_group)?;
+        put_len(of_group.len(), out);
+        for row in of_group {
+            out.push(u8::from(row == 0));
+            if row > 0 {
+                codec.put(&args[0], row as usize - 1, out);
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        let codec = KernelCodec::new(&self.ty, Layout::Binary);
+        let [values, places] = args else {
+            bail!(LOGICAL_ERROR, "groupArrayInsertAt has not two arguments");
+        };
+        let n = take_count(bytes, 1)?;
+        ensure!(n as u64 <= MAX_SIZE, TOO_LARGE_ARRAY_SIZE, "Too large array size (maximum: {MAX_SIZE})");
+        let mut n_rows = 0;
+        for place in 0..n {
+            if take_u8(bytes)? == 0 {
+                codec.take(bytes, values)?;
+                places.push_value(&Value::from(place as u64))?;
+                n_rows += 1;
+            }
+        }
+        Ok(Some(n_rows))
     }
 
     fn finish_all(&self, args: &[Vector], starts: &[u32], rows: &[u32]) -> Result<Vector> {

@@ -6,10 +6,12 @@ use crate::collect::{Collector, collecting};
 use crate::floats::{Floats, integer};
 use chalet_base::{Result, bail};
 use chalet_columns::builder::{ListBuilder, Values};
+use chalet_columns::rows::RowCodec;
+use chalet_columns::wire::{put_len, take_count};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::{AggregateNulls, RowOrder};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
-use chalet_types::{DataType, I256, Physical, Value};
+use chalet_types::{DataType, I256, Physical, U256, Value};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,7 +26,6 @@ const SUM: AggregateRecord = AggregateRecord {
     nulls: AggregateNulls::SkipPlainResult,
     null_flag: false,
     row_order: RowOrder::Merged,
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -36,7 +37,6 @@ const AVG: AggregateRecord = AggregateRecord {
         sql: "SELECT groupArrayMovingAvg(2)(number) FROM numbers(5)",
         result: "[0,0.5,1.5,2.5,3.5]",
     }],
-    own_states: true,
     ..SUM
 };
 
@@ -72,36 +72,51 @@ struct Windows {
 }
 
 impl Windows {
-    /// The sum of the window that ends at each of the rows, in the type of the result.
-    fn sums(&self, arg: &Vector, rows: &[u32]) -> Result<Data> {
+    /// The sum of the window that ends at each of the rows, in the type of the result. Sums of integers wrap around, as in the kernel.
+    fn sums(&self, kept: &Vector, rows: &[u32]) -> Result<Data> {
+        macro_rules! sums {
+            ($values:expr, $zero:expr, $plus:expr, $minus:expr) => {
+                self.moving(rows.iter().map(|&row| $values[row as usize]), $zero, $plus, $minus).into()
+            };
+        }
+        Ok(match &kept.data {
+            Data::F64(v) => Data::F64(sums!(v, 0.0, |a, b| a + b, |a, b| a - b)),
+            Data::U64(v) => Data::U64(sums!(v, 0, u64::wrapping_add, u64::wrapping_sub)),
+            Data::I64(v) => Data::I64(sums!(v, 0, i64::wrapping_add, i64::wrapping_sub)),
+            Data::U128(v) => Data::U128(sums!(v, 0, u128::wrapping_add, u128::wrapping_sub)),
+            Data::I128(v) => Data::I128(sums!(v, 0, i128::wrapping_add, i128::wrapping_sub)),
+            Data::U256(v) => Data::U256(sums!(v, U256::ZERO, U256::wrapping_add, U256::wrapping_sub)),
+            Data::I256(v) => Data::I256(sums!(v, I256::ZERO, I256::wrapping_add, I256::wrapping_sub)),
+            _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
+        })
+    }
+
+    /// The values in the type of their sums.
+    fn widened(&self, arg: &Vector) -> Result<Data> {
+        let n = arg.len();
+        let result = self.result.physical();
         if matches!(arg.data, Data::F64(_) | Data::F32(_) | Data::BF16(_)) {
             let floats = Floats::of(arg, 1.0)?;
-            let values = rows.iter().map(|&row| floats.get(row as usize));
-            return Ok(Data::F64(self.moving(values, 0.0, |a, b| a + b, |a, b| a - b).into()));
+            return Ok(Data::F64((0..n).map(|row| floats.get(row)).collect()));
         }
-        let result = self.result.physical();
         if let Some(value) = narrow(&arg.data) {
-            // Sums of fewer than 2^64 values of 64 bits fit 128.
-            let values = rows.iter().map(|&row| value(row as usize));
-            let sums = self.moving(values, 0i128, |a, b| a + b, |a, b| a - b);
             return Ok(match result {
-                Physical::F64 => Data::F64(sums.into_iter().map(|sum| sum as f64).collect()),
-                Physical::U64 => Data::U64(sums.into_iter().map(|sum| sum as u64).collect()),
-                Physical::I64 => Data::I64(sums.into_iter().map(|sum| sum as i64).collect()),
-                Physical::I128 => Data::I128(sums.into()),
+                Physical::F64 => Data::F64((0..n).map(|row| value(row) as f64).collect()),
+                Physical::U64 => Data::U64((0..n).map(|row| value(row) as u64).collect()),
+                Physical::I64 => Data::I64((0..n).map(|row| value(row) as i64).collect()),
+                Physical::I128 => Data::I128((0..n).map(value).collect()),
                 _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
             });
         }
-        let values = rows.iter().map(|&row| integer(&arg.data, row as usize));
-        let sums = self.moving(values, I256::ZERO, I256::wrapping_add, I256::wrapping_sub);
+        let value = |row| integer(&arg.data, row);
         Ok(match result {
-            Physical::F64 => Data::F64(sums.into_iter().map(|sum| sum.as_f64()).collect()),
-            Physical::U64 => Data::U64(sums.into_iter().map(|sum| sum.as_u64()).collect()),
-            Physical::I64 => Data::I64(sums.into_iter().map(|sum| sum.as_i64()).collect()),
-            Physical::U128 => Data::U128(sums.into_iter().map(|sum| sum.as_u128()).collect()),
-            Physical::U256 => Data::U256(sums.into_iter().map(|sum| sum.as_u256()).collect()),
-            Physical::I128 => Data::I128(sums.into_iter().map(|sum| sum.as_i128()).collect()),
-            Physical::I256 => Data::I256(sums.into()),
+            Physical::F64 => Data::F64((0..n).map(|row| value(row).as_f64()).collect()),
+            Physical::U64 => Data::U64((0..n).map(|row| value(row).as_u64()).collect()),
+            Physical::I64 => Data::I64((0..n).map(|row| value(row).as_i64()).collect()),
+            Physical::U128 => Data::U128((0..n).map(|row| value(row).as_u128()).collect()),
+            Physical::U256 => Data::U256((0..n).map(|row| value(row).as_u256()).collect()),
+            Physical::I128 => Data::I128((0..n).map(|row| value(row).as_i128()).collect()),
+            Physical::I256 => Data::I256((0..n).map(value).collect()),
             _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
         })
     }
@@ -176,6 +191,46 @@ impl Collector for Windows {
         self.result.clone().array()
     }
 
+    fn kept_types(&self) -> Option<Vec<DataType>> {
+        Some(vec![self.result.clone()])
+    }
+
+    fn keep(&self, args: &[Vector]) -> Result<Vec<Vector>> {
+        Ok(vec![self.widened(&args[0])?.into()])
+    }
+
+    /// The kernel's states hold the running totals.
+    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
+        let all = Windows { result: self.result.clone(), window: None, mean: false };
+        let totals = Vector::from(all.sums(&args[0], rows)?);
+        put_len(totals.len(), out);
+        let codec = RowCodec::new(&self.result);
+        (0..totals.len()).for_each(|row| codec.put(&totals, row, out));
+        Ok(true)
+    }
+
+    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
+        let codec = RowCodec::new(&self.result);
+        let mut totals = Builder::new(&self.result);
+        let n = take_count(bytes, codec.width().unwrap_or(1))?;
+        (0..n).try_for_each(|_| codec.take(bytes, &mut totals))?;
+        fn differences<T: Copy>(totals: &[T], zero: T, out: &mut Vec<T>, minus: fn(T, T) -> T) {
+            let before = std::iter::once(&zero).chain(totals);
+            out.extend(totals.iter().zip(before).map(|(&total, &before)| minus(total, before)));
+        }
+        match (&totals.finish().data, &mut args[0].values) {
+            (Data::F64(v), Values::F64(out)) => differences(v, 0.0, out, missing_term),
+            (Data::U64(v), Values::U64(out)) => differences(v, 0, out, u64::wrapping_sub),
+            (Data::I64(v), Values::I64(out)) => differences(v, 0, out, i64::wrapping_sub),
+            (Data::U128(v), Values::U128(out)) => differences(v, 0, out, u128::wrapping_sub),
+            (Data::I128(v), Values::I128(out)) => differences(v, 0, out, i128::wrapping_sub),
+            (Data::U256(v), Values::U256(out)) => differences(v, U256::ZERO, out, U256::wrapping_sub),
+            (Data::I256(v), Values::I256(out)) => differences(v, I256::ZERO, out, I256::wrapping_sub),
+            _ => bail!(LOGICAL_ERROR, "Moving sums are of no known type"),
+        }
+        Ok(Some(n))
+    }
+
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {
         self.append(&self.sums(&args[0], rows)?, 0..rows.len(), list(out)?)
     }
@@ -204,6 +259,14 @@ impl Collector for Windows {
         let sums = Vector::concat(&sums.iter().collect::<Vec<_>>()).data;
         self.arrays(sums, &places).map(Some)
     }
+}
+
+/// What was added to `before` to give `total`: of the numbers near the difference one that does, if there is one.
+fn missing_term(total: f64, before: f64) -> f64 {
+    let term = total - before;
+    let near =
+        [term, term.next_up(), term.next_down(), term.next_up().next_up(), term.next_down().next_down()];
+    near.into_iter().find(|term| before + term == total).unwrap_or(term)
 }
 
 /// Integers of up to 64 bits by row; none of other data.

@@ -3,6 +3,7 @@
 use crate::arrays::parameters::optional_limit;
 use crate::arrays::unique_words::unique_words;
 use crate::check::one_argument;
+use crate::kernel_rows::{KernelCodec, Layout};
 use crate::sets::{GroupSets, TOGETHER};
 use chalet_base::Result;
 use chalet_columns::rows::{RowCodec, take_row};
@@ -68,15 +69,22 @@ impl Aggregate for Bound {
             ty: self.ty.clone(),
             sets: GroupSets::of_width(RowCodec::new(&self.ty).width()),
             codec: RowCodec::new(&self.ty),
+            in_states: in_states(&self.ty),
             limit: self.limit,
             counts: Vec::new(),
         })
     }
 }
 
+/// How values stand in states; None where they do as their rows.
+pub fn in_states(ty: &DataType) -> Option<KernelCodec> {
+    (!KernelCodec::is_plain(ty)).then(|| KernelCodec::new(ty, Layout::Key))
+}
+
 struct Uniques {
     ty: DataType,
     codec: RowCodec,
+    in_states: Option<KernelCodec>,
     limit: usize,
     sets: GroupSets,
     counts: Vec<u32>,
@@ -149,13 +157,27 @@ impl States for Uniques {
 
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         put_len(self.counts[group] as usize, out);
-        self.sets.entries_of(group).for_each(|entry| out.extend_from_slice(self.sets.key(entry)));
+        for entry in self.sets.entries_of(group) {
+            match &self.in_states {
+                Some(codec) => codec.put_row(self.sets.key(entry), out),
+                None => out.extend_from_slice(self.sets.key(entry)),
+            }
+        }
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, 1)? {
-            let key = take_row(std::slice::from_ref(&self.codec), bytes)?;
-            self.insert(group as u32, key);
+            match &self.in_states {
+                Some(codec) => {
+                    let mut key = Vec::new();
+                    codec.take_row(bytes, &mut key)?;
+                    self.insert(group as u32, &key);
+                }
+                None => {
+                    let key = take_row(std::slice::from_ref(&self.codec), bytes)?;
+                    self.insert(group as u32, key);
+                }
+            }
         }
         Ok(())
     }

@@ -2,11 +2,12 @@
 //! a thousand groups stay in the cache together.
 
 use crate::arrays::unique::{ordered, running_sets};
+use crate::kernel_rows::KernelCodec;
 use crate::key_counts::TOGETHER;
 use chalet_base::hash::{fetch, hash_u64};
-use chalet_base::{Result, err};
+use chalet_base::{Result, ensure, err};
 use chalet_columns::rows::{RowCodec, take_row};
-use chalet_columns::wire::{put_len, take_count};
+use chalet_columns::wire::{put_bytes, put_len, take_count, take_len};
 use chalet_columns::{Buf, Builder, Native, Vector, each_native};
 use chalet_function_api::States;
 use chalet_function_api::states::same_states;
@@ -147,6 +148,8 @@ impl<W: Word> Many<W> {
 struct UniqueWords<W> {
     ty: DataType,
     codec: RowCodec,
+    /// In states values lie one behind the other; else each is behind its length.
+    is_plain: bool,
     limit: usize,
     groups: Vec<Group<W>>,
 }
@@ -154,7 +157,8 @@ struct UniqueWords<W> {
 /// Sets of values of a type; none where they are no numbers of up to 64 bits.
 pub fn unique_words(ty: &DataType, limit: usize) -> Option<Box<dyn States>> {
     fn states<W: Word>(ty: &DataType, codec: RowCodec, limit: usize) -> Option<Box<dyn States>> {
-        Some(Box::new(UniqueWords::<W> { ty: ty.clone(), codec, limit, groups: Vec::new() }))
+        let is_plain = KernelCodec::is_plain(ty);
+        Some(Box::new(UniqueWords::<W> { ty: ty.clone(), codec, is_plain, limit, groups: Vec::new() }))
     }
     let codec = RowCodec::new(ty);
     // Values that lie there as their bytes.
@@ -220,11 +224,23 @@ impl<W: Word> States for UniqueWords<W> {
     fn serialise(&self, group: usize, out: &mut Vec<u8>) {
         let words = self.groups[group].words();
         put_len(words.len(), out);
-        out.extend_from_slice(Buf::from_vec(words.to_vec()).as_bytes());
+        let words = Buf::from_vec(words.to_vec());
+        if self.is_plain {
+            return out.extend_from_slice(words.as_bytes());
+        }
+        words.as_bytes().chunks(size_of::<W>()).for_each(|word| put_bytes(word, out));
     }
 
     fn deserialise(&mut self, group: usize, bytes: &mut &[u8]) -> Result<()> {
         for _ in 0..take_count(bytes, size_of::<W>())? {
+            if !self.is_plain {
+                let width = take_len(bytes)?;
+                ensure!(
+                    width == size_of::<W>(),
+                    CANNOT_READ_ALL_DATA,
+                    "Aggregate state has a value of {width} bytes"
+                );
+            }
             let word = W::of(take_row(std::slice::from_ref(&self.codec), bytes)?);
             self.groups[group].insert(word, self.limit);
         }

@@ -5,7 +5,7 @@ use crate::floats::{Floats, Unsigned};
 use crate::hashes::int_hash32;
 use crate::quantile::levels::{Domain, Levels, check_arguments, check_value};
 use crate::quantile::{Sketch, bound, push_float, sort_grown};
-use chalet_base::{Result, bail};
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::wire::{take, take_array, take_u8, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -40,7 +40,6 @@ macro_rules! records {
                         " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
                     result: "5",
                 }],
-                own_states: true,
                 ..AggregateRecord::DEFAULT
             };
             const $many: AggregateRecord = AggregateRecord {
@@ -53,7 +52,6 @@ macro_rules! records {
                         " FROM values('x Int32, w UInt8', (5, 1), (1, 1), (70000, 1))"),
                     result: "[5,30000]",
                 }],
-                own_states: true,
                 ..AggregateRecord::DEFAULT
             };
         )*
@@ -185,6 +183,12 @@ impl State {
     }
 }
 
+/// Up to so many values, states have the bars alone that have some.
+const FEW_IN_BARS: u64 = BARS as u64 / 2;
+
+/// Stands behind the last of them.
+const END_OF_BARS: u16 = 30_000;
+
 impl Sketch for Times {
     type State = State;
     type Input<'a> = (Floats<'a>, Option<Unsigned<'a>>);
@@ -232,7 +236,15 @@ impl Sketch for Times {
             State::Histogram(histogram) => {
                 out.push(3);
                 out.extend((histogram.total as u64).to_le_bytes());
-                histogram.bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
+                if histogram.total as u64 > FEW_IN_BARS {
+                    histogram.bars.iter().for_each(|n| out.extend(n.to_le_bytes()));
+                    return;
+                }
+                for (bar, &n) in histogram.bars.iter().enumerate().filter(|(_, n)| **n > 0) {
+                    out.extend((bar as u16).to_le_bytes());
+                    out.extend(n.to_le_bytes());
+                }
+                out.extend(END_OF_BARS.to_le_bytes());
             }
         }
     }
@@ -243,12 +255,22 @@ impl Sketch for Times {
             1 => usize::from(u16::from_le_bytes(take_array(bytes)?)),
             2 => take_u64(bytes)? as usize,
             3 => {
-                take_u64(bytes)?;
+                let total = take_u64(bytes)?;
                 let histogram = state.histogram();
-                for bar in 0..BARS {
-                    histogram.add(bar, take_u64(bytes)?);
+                if total > FEW_IN_BARS {
+                    for bar in 0..BARS {
+                        histogram.add(bar, take_u64(bytes)?);
+                    }
+                    return Ok(state);
                 }
-                return Ok(state);
+                loop {
+                    let bar = u16::from_le_bytes(take_array(bytes)?);
+                    if bar == END_OF_BARS {
+                        return Ok(state);
+                    }
+                    ensure!(usize::from(bar) < BARS, INCORRECT_DATA, "quantileTiming has no bar {bar}");
+                    histogram.add(bar.into(), take_u64(bytes)?);
+                }
             }
             kind => bail!(INCORRECT_DATA, "Unknown kind of the state of quantileTiming: {kind}"),
         };

@@ -2,10 +2,10 @@
 //! `contingency`.
 
 use crate::check::{no_parameters, two_arguments};
-use crate::key_counts::{Counts, TOGETHER, Wide};
-use crate::uniq::keys::WideKeys;
-use chalet_base::Result;
-use chalet_columns::wire::{put_len, take_array, take_count, take_u64};
+use crate::key_counts::{Counts, TOGETHER};
+use crate::uniq::words::Words;
+use chalet_base::{Result, ensure};
+use chalet_columns::wire::{put_len, take, take_count, take_u64};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::{
     Aggregate, AggregateFunction, AggregateRecord, Argument, Context, EachState, Example, RowAggregate,
@@ -38,7 +38,6 @@ macro_rules! records {
                     (2, 2), (3, 1), (3, 3))"),
                 result: $result,
             }],
-            own_states: true,
             ..AggregateRecord::DEFAULT
         };)*
         impl Categories {
@@ -64,51 +63,52 @@ impl AggregateFunction for Categories {
     fn bind(&self, parameters: &[Value], args: &[Argument], _: &Context) -> Result<Arc<dyn Aggregate>> {
         no_parameters(self.record.name, parameters)?;
         two_arguments(self.record.name, args)?;
-        let keys = [WideKeys::new(&args[..1]), WideKeys::new(&args[1..])];
+        let keys = [Words::hashed(&args[..1]), Words::hashed(&args[1..])];
         Ok(EachState::of(Pairs { measure: self.measure, keys }))
     }
 }
 
 struct Pairs {
     measure: Measure,
-    keys: [WideKeys; 2],
+    /// Values count by hashes of 64 bits, as in the kernel.
+    keys: [Words; 2],
 }
 
 /// The different values of one column, numbered, and the rows of each.
 #[derive(Default)]
 struct Side {
     /// Of each value its number and 1 more.
-    numbers: Counts<Wide>,
-    keys: Vec<u128>,
+    numbers: Counts<u64>,
+    keys: Vec<u64>,
     counts: Vec<u64>,
 }
 
 impl Side {
     /// Adds rows to a value, and gives its number.
     #[inline]
-    fn add(&mut self, key: u128, n: u64) -> u32 {
-        let number = self.numbers.entry(key.into());
+    fn add(&mut self, key: u64, n: u64) -> u32 {
+        let number = self.numbers.entry(key);
         if *number == 0 {
             self.keys.push(key);
             self.counts.push(0);
             *number = self.keys.len() as u64;
         }
-        self.counts[*number as usize - 1] += n;
+        let count = &mut self.counts[*number as usize - 1];
+        *count = count.wrapping_add(n);
         *number as u32 - 1
     }
 
     /// Adds rows to values, at most [`TOGETHER`], and calls `f` with the place of each and its number.
     #[inline]
-    fn add_all(&mut self, keys: &[u128], n: &[u64], mut f: impl FnMut(usize, u32)) {
-        let mut wide = [Wide::default(); TOGETHER];
-        wide.iter_mut().zip(keys).for_each(|(wide, &key)| *wide = key.into());
-        self.numbers.entries(&wide[..keys.len()], |i, number| {
+    fn add_all(&mut self, keys: &[u64], n: &[u64], mut f: impl FnMut(usize, u32)) {
+        self.numbers.entries(keys, |i, number| {
             if *number == 0 {
                 self.keys.push(keys[i]);
                 self.counts.push(0);
                 *number = self.keys.len() as u64;
             }
-            self.counts[*number as usize - 1] += n[i];
+            let count = &mut self.counts[*number as usize - 1];
+            *count = count.wrapping_add(n[i]);
             f(i, *number as u32 - 1);
         });
     }
@@ -127,20 +127,21 @@ struct Table {
 
 impl Table {
     /// Adds rows of a pair, and gives its number.
-    fn add(&mut self, x: u128, y: u128, n: u64) -> u32 {
+    fn add(&mut self, x: u64, y: u64, n: u64) -> u32 {
         let (x, y) = (self.xs.add(x, n), self.ys.add(y, n));
         let number = self.numbers.entry(u64::from(x) << 32 | u64::from(y));
         if *number == 0 {
             self.pairs.push((x, y, 0));
             *number = self.pairs.len() as u64;
         }
-        self.pairs[*number as usize - 1].2 += n;
+        let count = &mut self.pairs[*number as usize - 1].2;
+        *count = count.wrapping_add(n);
         *number as u32 - 1
     }
 
     /// Adds rows of pairs, at most [`TOGETHER`].
     #[inline]
-    fn add_all(&mut self, xs: &[u128], ys: &[u128], n: &[u64]) {
+    fn add_all(&mut self, xs: &[u64], ys: &[u64], n: &[u64]) {
         let mut both = [0; TOGETHER];
         self.xs.add_all(xs, n, |i, x| both[i] = u64::from(x) << 32);
         self.ys.add_all(ys, n, |i, y| both[i] |= u64::from(y));
@@ -149,17 +150,18 @@ impl Table {
                 self.pairs.push(((both[i] >> 32) as u32, both[i] as u32, 0));
                 *number = self.pairs.len() as u64;
             }
-            self.pairs[*number as usize - 1].2 += n[i];
+            let count = &mut self.pairs[*number as usize - 1].2;
+            *count = count.wrapping_add(n[i]);
         });
     }
 
     /// The pairs with their values.
-    fn entries(&self) -> impl Iterator<Item = (u128, u128, u64)> {
+    fn entries(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.pairs.iter().map(|&(x, y, n)| (self.xs.keys[x as usize], self.ys.keys[y as usize], n))
     }
 
     fn n_rows(&self) -> u64 {
-        self.xs.counts.iter().sum()
+        self.xs.counts.iter().fold(0, |sum, &n| sum.wrapping_add(n))
     }
 
     /// Chi squared by the number of rows, and 1 more.
@@ -184,7 +186,7 @@ impl Table {
 }
 
 impl Pairs {
-    fn pair(&self, args: &[Vector], row: usize) -> (u128, u128) {
+    fn pair(&self, args: &[Vector], row: usize) -> (u64, u64) {
         let (mut x, mut y) = (0, 0);
         self.keys[0].for_each(&args[..1], row..row + 1, |_, key| x = key);
         self.keys[1].for_each(&args[1..], row..row + 1, |_, key| y = key);
@@ -264,21 +266,36 @@ impl RowAggregate for Pairs {
     }
 
     fn serialise(&self, state: &Table, out: &mut Vec<u8>) {
+        out.extend(state.n_rows().to_le_bytes());
+        for side in [&state.xs, &state.ys] {
+            put_len(side.keys.len(), out);
+            for (key, n) in side.keys.iter().zip(&side.counts) {
+                out.extend(key.to_le_bytes());
+                out.extend(n.to_le_bytes());
+            }
+        }
         put_len(state.pairs.len(), out);
         for (x, y, n) in state.entries() {
-            out.extend(x.to_le_bytes());
-            out.extend(y.to_le_bytes());
-            out.extend(n.to_le_bytes());
+            [x, y, n].iter().for_each(|word| out.extend(word.to_le_bytes()));
         }
     }
 
     fn deserialise(&self, bytes: &mut &[u8]) -> Result<Table> {
-        let n = take_count(bytes, 40)?;
-        let key = |bytes: &mut &[u8]| Ok(u128::from_le_bytes(take_array(bytes)?));
-        let mut table = Table::default();
-        for _ in 0..n {
-            table.add(key(bytes)?, key(bytes)?, take_u64(bytes)?);
+        let n_rows = take_u64(bytes)?;
+        // What stands by value follows from what stands by pair.
+        for _ in 0..2 {
+            let n = take_count(bytes, 16)?;
+            take(bytes, n * 16)?;
         }
+        let mut table = Table::default();
+        for _ in 0..take_count(bytes, 24)? {
+            table.add(take_u64(bytes)?, take_u64(bytes)?, take_u64(bytes)?);
+        }
+        ensure!(
+            table.n_rows() == n_rows,
+            INCORRECT_DATA,
+            "Aggregate state counts {n_rows} rows, and others by pair"
+        );
         Ok(table)
     }
 
@@ -289,7 +306,7 @@ impl RowAggregate for Pairs {
 
     fn heap_memory(&self, state: &Table) -> usize {
         let side =
-            |side: &Side| side.numbers.memory() + side.keys.capacity() * 16 + side.counts.capacity() * 8;
+            |side: &Side| side.numbers.memory() + side.keys.capacity() * 8 + side.counts.capacity() * 8;
         side(&state.xs) + side(&state.ys) + state.numbers.memory() + state.pairs.capacity() * 16
     }
 }
@@ -354,7 +371,7 @@ impl Growing {
         Growing { measure, total: table.n_rows(), sums }
     }
 
-    fn add(&mut self, table: &mut Table, x: u128, y: u128) {
+    fn add(&mut self, table: &mut Table, x: u64, y: u64) {
         let pair = table.add(x, y, 1) as usize;
         self.total += 1;
         match &mut self.sums {

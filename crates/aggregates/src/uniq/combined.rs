@@ -1,4 +1,4 @@
-//! `uniqCombined`, `uniqCombined64`, `uniqHLL12`: a set of hashes as long as they are few, then a HyperLogLog.
+//! `uniqCombined`, `uniqCombined64`, `uniqHLL12`: a set of hashes (of the last the values) as long as they are few, then a HyperLogLog.
 
 use crate::check::some_arguments;
 use crate::hashes::{int_hash32, int_hash64};
@@ -10,7 +10,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::wire::{put_len, take, take_count, take_u8};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
-use chalet_types::{DataType, Value};
+use chalet_types::{DataType, Physical, Value, bf16};
 use std::sync::Arc;
 
 const COMBINED: AggregateRecord = AggregateRecord {
@@ -19,7 +19,6 @@ const COMBINED: AggregateRecord = AggregateRecord {
               values exact.",
     syntax: "uniqCombined([k])(x[, ...])",
     examples: &[Example { sql: "SELECT uniqCombined(number % 3) FROM numbers(10)", result: "3" }],
-    own_states: true,
     ..AggregateRecord::DEFAULT
 };
 
@@ -53,8 +52,9 @@ pub struct UniqCombined {
     kind: Kind,
 }
 
-/// What a state holds: its first byte.
-const FEW_HASHES: u8 = 0;
+/// What a state holds: its first byte. Those of uniqHLL12 have numbers of their own.
+const FEW_VALUES: u8 = 0;
+const VALUES_IN_BUCKETS: u8 = 1;
 const FEW: u8 = 1;
 const SOME: u8 = 2;
 const BUCKETS: u8 = 3;
@@ -96,10 +96,21 @@ impl AggregateFunction for UniqCombined {
         };
         some_arguments(name, args)?;
         let string = matches!(args, [one] if one.ty == DataType::String);
-        let hash = match (self.kind, Words::new(args).is_number()) {
-            (Kind::Hll12, number) if number || string => Hash::Int32,
+        let words = Words::new(args);
+        let words = match (self.kind, args) {
+            (Kind::Hll12, [one]) if matches!(one.ty, DataType::DateTime64(..)) => Words::hashed(args),
+            (Kind::Hll12, _) => words.with_wide_numbers_folded(),
+            _ => words,
+        };
+        let bytes = matches!(args, [one] if matches!(one.ty, DataType::String | DataType::FixedString(_) | DataType::IPv6));
+        let hash = match (self.kind, words.is_number()) {
+            (Kind::Hll12, number) if number || bytes => Hash::Int32,
             (_, true) => Hash::Int64,
             (_, false) => Hash::Itself,
+        };
+        let value = match args {
+            [one] if self.kind == Kind::Hll12 && words.is_number() => Value12::of(&one.ty),
+            _ => Value12::Word,
         };
         let wide = self.kind == Kind::Combined64 || (self.kind == Kind::Combined && string);
         let few = match self.kind {
@@ -115,8 +126,9 @@ impl AggregateFunction for UniqCombined {
                 few,
                 corrects_bias: precision == 17,
                 grows: self.kind == Kind::Hll12,
+                value,
             },
-            args,
+            words,
         ))
     }
 }
@@ -126,6 +138,50 @@ enum Hash {
     Int32,
     Int64,
     Itself,
+}
+
+/// What a set of uniqHLL12 holds of a word: in the kernel it is one of values, of the type of the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value12 {
+    /// Words as they are.
+    Word,
+    /// An integer of so many bytes; what is beyond 8 is 0.
+    Integer(usize),
+    /// The bits of a float are converted to a float as if they were a number.
+    BFloat16,
+    Float32,
+    Float64,
+}
+
+impl Value12 {
+    fn of(ty: &DataType) -> Value12 {
+        match ty.physical() {
+            Physical::BF16 => Value12::BFloat16,
+            Physical::F32 => Value12::Float32,
+            Physical::F64 => Value12::Float64,
+            physical => physical.width().map_or(Value12::Word, Value12::Integer),
+        }
+    }
+
+    /// Bytes in states.
+    fn width(self) -> usize {
+        match self {
+            Value12::BFloat16 => 2,
+            Value12::Float32 => 4,
+            Value12::Word | Value12::Float64 => 8,
+            Value12::Integer(width) => width,
+        }
+    }
+
+    fn of_word(self, word: u64) -> u64 {
+        match self {
+            Value12::Integer(width @ 1..8) => word & !(u64::MAX << (width * 8)),
+            Value12::Word | Value12::Integer(_) => word,
+            Value12::BFloat16 => bf16::from_f32(word as f32).to_bits().into(),
+            Value12::Float32 => (word as f32).to_bits().into(),
+            Value12::Float64 => (word as f64).to_bits(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -138,14 +194,39 @@ struct Plan {
     /// Hashes that are kept as a set.
     few: usize,
     corrects_bias: bool,
-    /// A full set takes a value that it has.
+    /// The set is one of values, as uniqHLL12 has it; full, it takes a value that it has.
     grows: bool,
+    value: Value12,
 }
 
 impl Plan {
-    /// Bytes of a hash in states.
-    fn hash_width(&self) -> usize {
-        if self.wide || self.grows { 8 } else { 4 }
+    /// Bytes of what a set holds, in states.
+    fn width_in_sets(&self) -> usize {
+        match self.grows {
+            true => self.value.width(),
+            false if self.wide => 8,
+            false => 4,
+        }
+    }
+
+    /// What a set holds of a word: a value, or a hash.
+    #[inline]
+    fn in_sets(&self, word: u64) -> u64 {
+        let word = if self.grows { return self.value.of_word(word) } else { self.hashed(word) };
+        if self.wide { word } else { word & 0xffff_ffff }
+    }
+
+    fn hashed(&self, word: u64) -> u64 {
+        match self.hash {
+            Hash::Int32 => int_hash32(word).into(),
+            Hash::Int64 => int_hash64(word),
+            Hash::Itself => word,
+        }
+    }
+
+    /// The place of what a set held.
+    fn place_of(&self, held: u64) -> (usize, u8) {
+        self.place(if self.grows { self.hashed(held) & 0xffff_ffff } else { held })
     }
 
     fn bits(&self) -> u32 {
@@ -154,6 +235,16 @@ impl Plan {
 
     fn max_rank(&self) -> u8 {
         (self.bits() - self.precision + 1) as u8
+    }
+
+    /// Bits that the kernel has for a rank.
+    fn rank_bits(&self) -> u32 {
+        if self.wide { 6 } else { 5 }
+    }
+
+    /// Bytes of the number of empty buckets.
+    fn bytes_of_zeros(&self) -> usize {
+        if self.precision < 16 { 2 } else { 4 }
     }
 
     /// The bucket of a hash, and the place of the lowest set bit in the rest of it.
@@ -200,6 +291,51 @@ impl Buckets {
         }
     }
 
+    /// As the kernel lays its counter out in memory: the ranks, of as many bits as the largest takes, how many buckets have each
+    /// rank, and how many are empty.
+    fn serialise(&self, plan: &Plan, out: &mut Vec<u8>) {
+        let width = plan.rank_bits();
+        let (mut word, mut filled) = (0u32, 0);
+        let mut of_rank = [0u32; RANKS];
+        for &rank in &self.ranks {
+            of_rank[usize::from(rank)] += 1;
+            word |= u32::from(rank) << filled;
+            filled += width;
+            while filled >= 8 {
+                out.push(word as u8);
+                word >>= 8;
+                filled -= 8;
+            }
+        }
+        of_rank[..=usize::from(plan.max_rank())].iter().for_each(|n| out.extend(n.to_le_bytes()));
+        out.extend(&of_rank[0].to_le_bytes()[..plan.bytes_of_zeros()]);
+    }
+
+    /// The ranks say all; the counts behind them are made of them anew.
+    fn deserialise(plan: &Plan, bytes: &mut &[u8]) -> Result<Buckets> {
+        let (n, width) = (1usize << plan.precision, plan.rank_bits());
+        let packed = take(bytes, n * width as usize / 8)?;
+        let mut more = packed.iter();
+        let (mut word, mut filled) = (0u32, 0);
+        let mut ranks = Vec::with_capacity(n);
+        for _ in 0..n {
+            while filled < width {
+                word |= more.next().map_or(0, |&byte| u32::from(byte)) << filled;
+                filled += 8;
+            }
+            ranks.push((word & ((1 << width) - 1)) as u8);
+            word >>= width;
+            filled -= width;
+        }
+        ensure!(
+            ranks.iter().all(|&rank| rank <= plan.max_rank()),
+            CANNOT_READ_ALL_DATA,
+            "Aggregate state has a rank that is too large"
+        );
+        take(bytes, 4 * (usize::from(plan.max_rank()) + 1) + plan.bytes_of_zeros())?;
+        Ok(Buckets::of(ranks))
+    }
+
     fn of_rank(&mut self) -> &[u32; RANKS] {
         self.of_rank.get_or_insert_with(|| {
             // Most ranks are one of a few: counters of their own for neighbours need not wait for each other.
@@ -225,25 +361,25 @@ impl Buckets {
 }
 
 impl Combined {
-    fn add(&mut self, plan: &Plan, hash: u64) {
+    fn add(&mut self, plan: &Plan, held: u64) {
         match self {
             // A set of the kernel becomes buckets by the next value, even one that it has.
             Combined::Few(set) if !plan.grows && set.len() >= plan.few => {}
             Combined::Few(set) => {
-                set.insert(hash);
+                set.insert(held);
                 if set.len() <= plan.few {
                     return;
                 }
             }
             Combined::Buckets(_) => {}
         }
-        self.buckets(plan).offer(plan.place(hash));
+        self.buckets(plan).offer(plan.place_of(held));
     }
 
     fn buckets(&mut self, plan: &Plan) -> &mut Buckets {
         if let Combined::Few(set) = self {
             let mut buckets = Buckets::of(vec![0; 1 << plan.precision]);
-            set.for_each(|hash| buckets.offer(plan.place(hash)));
+            set.for_each(|held| buckets.offer(plan.place_of(held)));
             *self = Combined::Buckets(buckets);
         }
         match self {
@@ -281,12 +417,7 @@ impl Sketch for Combined {
 
     #[inline]
     fn insert(&mut self, plan: &Plan, word: u64) {
-        let hash = match plan.hash {
-            Hash::Int32 => int_hash32(word).into(),
-            Hash::Int64 => int_hash64(word),
-            Hash::Itself => word,
-        };
-        self.add(plan, if plan.wide { hash } else { hash & 0xffff_ffff });
+        self.add(plan, plan.in_sets(word));
     }
 
     fn merge(&mut self, plan: &Plan, other: Self) {
@@ -299,7 +430,7 @@ impl Sketch for Combined {
             }
             Combined::Buckets(mut other) => match self {
                 Combined::Few(set) => {
-                    set.for_each(|hash| other.offer(plan.place(hash)));
+                    set.for_each(|held| other.offer(plan.place_of(held)));
                     *self = Combined::Buckets(other);
                 }
                 Combined::Buckets(own) => {
@@ -320,18 +451,21 @@ impl Sketch for Combined {
     fn serialise(&self, plan: &Plan, out: &mut Vec<u8>) {
         match self {
             Combined::Few(set) => {
-                // As in the kernel; but of uniqHLL12, which keeps the values themselves as long as they are few.
                 out.push(match set.len() {
-                    _ if plan.grows => FEW_HASHES,
+                    _ if plan.grows => FEW_VALUES,
                     0..=SMALL => FEW,
                     _ => SOME,
                 });
                 put_len(set.len(), out);
-                set.for_each(|hash| out.extend(&hash.to_le_bytes()[..plan.hash_width()]));
+                let width = plan.width_in_sets();
+                set.for_each(|held| {
+                    out.extend(&held.to_le_bytes()[..width.min(8)]);
+                    out.extend(std::iter::repeat_n(0, width.saturating_sub(8)));
+                });
             }
             Combined::Buckets(buckets) => {
-                out.push(BUCKETS);
-                out.extend_from_slice(&buckets.ranks);
+                out.push(if plan.grows { VALUES_IN_BUCKETS } else { BUCKETS });
+                buckets.serialise(plan, out);
             }
         }
     }
@@ -339,23 +473,19 @@ impl Sketch for Combined {
     fn deserialise(plan: &Plan, bytes: &mut &[u8]) -> Result<Self> {
         let mut combined = Combined::empty(plan);
         let kind = take_u8(bytes)?;
-        ensure!(kind <= BUCKETS, INCORRECT_DATA, "Unknown kind of the state of a uniqCombined: {kind}");
-        if kind != BUCKETS {
-            let width = plan.hash_width();
-            for _ in 0..take_count(bytes, width)? {
-                let mut hash = [0; 8];
-                hash[..width].copy_from_slice(take(bytes, width)?);
-                combined.add(plan, u64::from_le_bytes(hash));
-            }
-            return Ok(combined);
+        let (last, in_buckets) = if plan.grows { (1, VALUES_IN_BUCKETS) } else { (BUCKETS, BUCKETS) };
+        ensure!(kind <= last, INCORRECT_DATA, "Unknown kind of the state of a uniqCombined: {kind}");
+        if kind == in_buckets {
+            return Ok(Combined::Buckets(Buckets::deserialise(plan, bytes)?));
         }
-        let ranks = take(bytes, 1 << plan.precision)?.to_vec();
-        ensure!(
-            ranks.iter().all(|&rank| rank <= plan.max_rank()),
-            CANNOT_READ_ALL_DATA,
-            "Aggregate state has a rank that is too large"
-        );
-        Ok(Combined::Buckets(Buckets::of(ranks)))
+        let width = plan.width_in_sets();
+        for _ in 0..take_count(bytes, width)? {
+            let mut held = [0; 8];
+            let stored = take(bytes, width)?;
+            held[..width.min(8)].copy_from_slice(&stored[..width.min(8)]);
+            combined.add(plan, u64::from_le_bytes(held));
+        }
+        Ok(combined)
     }
 
     fn heap(&self) -> usize {

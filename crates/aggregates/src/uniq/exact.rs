@@ -1,11 +1,12 @@
 //! `uniqExact`: the number of different values, exactly; what `count(DISTINCT ...)` means.
 
 use crate::check::{no_parameters, some_arguments};
+use crate::kernel_rows::KernelKeys;
 use crate::uniq::key_set::{Key, KeySet};
 use crate::uniq::keys::{WideKeys, narrow_keys, word_keys};
-use chalet_base::Result;
-use chalet_columns::Vector;
+use chalet_base::{Result, bail};
 use chalet_columns::wire::{put_len, take, take_count};
+use chalet_columns::{Data, Vector};
 use chalet_function_api::aggregate::AggregateNulls;
 use chalet_function_api::states::same_states;
 use chalet_function_api::{
@@ -44,9 +45,42 @@ impl AggregateFunction for UniqExact {
         Ok(match width {
             Some(width @ (1 | 2 | 4)) => Arc::new(Bound(Narrow { width })),
             Some(8) => Arc::new(Bound(Word)),
+            _ if is_wide(args) => Arc::new(Bound(Quadruple)),
             _ => Arc::new(Bound(WideKeys::new(args))),
         })
     }
+
+    fn bind_for_states(
+        &self,
+        parameters: &[Value],
+        args: &[Argument],
+        ctx: &Context,
+    ) -> Result<Arc<dyn Aggregate>> {
+        match args {
+            [one] if is_number(&one.ty) => self.bind(parameters, args, ctx),
+            _ => {
+                no_parameters(RECORD.name, parameters)?;
+                some_arguments(RECORD.name, args)?;
+                let is_plain = matches!(args, [one] if one.ty == DataType::Uuid || is_128(&one.ty));
+                Ok(Arc::new(Bound(KernelKeys::new(args, is_plain).of_raw_strings())))
+            }
+        }
+    }
+}
+
+/// Does the kernel hold values of the type themselves?
+fn is_number(ty: &DataType) -> bool {
+    let is_hashed = ty.is_decimal() || is_128(ty) || matches!(ty, DataType::DateTime64(..));
+    ty.is_comparable_by_number() && !is_hashed
+}
+
+/// One number of 256 bits.
+fn is_wide(args: &[Argument]) -> bool {
+    matches!(args, [one] if matches!(one.ty, DataType::Int256 | DataType::UInt256))
+}
+
+fn is_128(ty: &DataType) -> bool {
+    matches!(ty, DataType::Int128 | DataType::UInt128)
 }
 
 /// Sets of fewer keys are merged by one thread.
@@ -98,6 +132,36 @@ impl Keys for WideKeys {
         self.for_each(args, rows, f);
         Ok(())
     }
+}
+
+/// The keys of the kernel, which other sets would take longer to make.
+impl Keys for KernelKeys {
+    type Key = u128;
+    fn each(&self, args: &[Vector], rows: Range<usize>, f: impl FnMut(usize, u128)) -> Result<()> {
+        self.for_each(args, rows, f);
+        Ok(())
+    }
+}
+
+/// Numbers of 256 bits.
+#[derive(Clone)]
+struct Quadruple;
+
+impl Keys for Quadruple {
+    type Key = [u64; 4];
+    fn each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, [u64; 4])) -> Result<()> {
+        match &args[0].data {
+            Data::U256(v) => rows.for_each(|row| f(row, words(v[row].to_le_bytes()))),
+            Data::I256(v) => rows.for_each(|row| f(row, words(v[row].to_le_bytes()))),
+            _ => bail!(LOGICAL_ERROR, "Column is not of numbers of 256 bits"),
+        }
+        Ok(())
+    }
+}
+
+fn words(bytes: [u8; 32]) -> [u64; 4] {
+    let (words, _) = bytes.as_chunks::<8>();
+    std::array::from_fn(|at| u64::from_le_bytes(words[at]))
 }
 
 struct Bound<W>(W);
@@ -183,7 +247,7 @@ impl<W: Keys> States for Sets<W> {
         // Keys come in the order of their hashes: in a table without room for all they would crowd its beginning.
         self.sets[group].reserve(n);
         for _ in 0..n {
-            let mut key = [0; 16];
+            let mut key = [0; 32];
             key[..width].copy_from_slice(take(bytes, width)?);
             self.sets[group].insert(W::Key::take(&mut &key[..])?);
         }

@@ -34,6 +34,23 @@ keys! {
     u128, |x: u128| combine(hash_u64(x as u64), (x >> 64) as u64);
 }
 
+impl Key for [u64; 4] {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        self.into_iter().fold(0, |hash, word| combine(hash_u64(word), hash))
+    }
+    fn put(self, out: &mut Vec<u8>) {
+        self.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    }
+    fn take(bytes: &mut &[u8]) -> Result<Self> {
+        let mut words = [0; 4];
+        for word in &mut words {
+            *word = chalet_columns::wire::take_u64(bytes)?;
+        }
+        Ok(words)
+    }
+}
+
 /// 16, 24 or 48 bytes for keys of 4, 8 and 16 bytes.
 #[derive(Default)]
 pub enum KeySet<K: Key> {

@@ -39,7 +39,7 @@ impl AggregateFunction for Uniq {
             _ if Words::new(args).is_number() => Mix::Word,
             _ => Mix::Hash,
         };
-        Ok(counting::<Sample>(mix, args))
+        Ok(counting::<Sample>(mix, Words::new(args)))
     }
 }
 

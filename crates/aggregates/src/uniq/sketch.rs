@@ -4,7 +4,7 @@ use crate::uniq::words::Words;
 use chalet_base::Result;
 use chalet_columns::Vector;
 use chalet_function_api::states::same_states;
-use chalet_function_api::{Aggregate, Argument, States};
+use chalet_function_api::{Aggregate, States};
 use chalet_types::DataType;
 use std::any::Any;
 use std::ops::Range;
@@ -24,8 +24,8 @@ pub trait Sketch: Send + Sized + 'static {
     fn heap(&self) -> usize;
 }
 
-pub fn counting<S: Sketch>(plan: S::Plan, args: &[Argument]) -> Arc<dyn Aggregate> {
-    Arc::new(Counting::<S> { plan, words: Words::new(args) })
+pub fn counting<S: Sketch>(plan: S::Plan, words: Words) -> Arc<dyn Aggregate> {
+    Arc::new(Counting::<S> { plan, words })
 }
 
 struct Counting<S: Sketch> {

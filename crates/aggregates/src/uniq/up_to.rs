@@ -2,6 +2,7 @@
 
 use crate::check::some_arguments;
 use crate::uniq::sketch::{Sketch, counting};
+use crate::uniq::words::Words;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::wire::{put_len, take_len, take_u64};
 use chalet_function_api::aggregate::AggregateNulls;
@@ -51,7 +52,7 @@ impl AggregateFunction for UniqUpTo {
             "Too large parameter for aggregate function {name}. Maximum: {MAX}"
         );
         some_arguments(name, args)?;
-        Ok(counting::<Few>(limit as usize, args))
+        Ok(counting::<Few>(limit as usize, Words::new(args)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows as the 64-bit words that the kernel's sketches count: a number's own bits, CityHash64 of strings, hashes of
-//! several arguments joined. Arrays, and what contains NULL, have a hash of our own, so that there (and in uniqHLL12 of
-//! floats) estimates differ from the kernel's.
+//! several arguments joined. Arrays of tuples, maps, and what contains NULL, have a hash of our own, so that estimates differ there.
 
+use crate::hashes::int_hash64;
 use chalet_base::city_hash::{city_hash64, hash_16};
 use chalet_base::hash::hash_bytes;
 use chalet_columns::rows::RowCodec;
@@ -17,12 +17,15 @@ pub struct Words {
     number: bool,
     /// The value's bytes lie together in memory, in the kernel.
     contiguous: bool,
+    /// The words of numbers of 128 and 256 bits join their words of 64 bits by exclusive or.
+    folds_wide: bool,
 }
 
 fn contiguous(ty: &DataType) -> bool {
     match ty {
         DataType::Tuple(fields) => fields.iter().all(|field| contiguous(&field.ty)),
-        DataType::Array(_) | DataType::Map(..) | DataType::Nullable(_) | DataType::Nothing => false,
+        DataType::Array(element) => !matches!(**element, DataType::Tuple(_)) && contiguous(element),
+        DataType::Map(..) | DataType::Nullable(_) | DataType::Nothing => false,
         _ => true,
     }
 }
@@ -33,7 +36,18 @@ impl Words {
             codecs: args.iter().map(|arg| RowCodec::new(&arg.ty)).collect(),
             number: args.len() == 1 && args[0].ty.is_comparable_by_number() && !args[0].ty.is_decimal(),
             contiguous: args.iter().all(|arg| contiguous(&arg.ty)),
+            folds_wide: false,
         }
+    }
+
+    /// Hashes of numbers too.
+    pub fn hashed(args: &[Argument]) -> Words {
+        Words { number: false, ..Words::new(args) }
+    }
+
+    /// As uniqHLL12 has them.
+    pub fn with_wide_numbers_folded(self) -> Words {
+        Words { folds_wide: true, ..self }
     }
 
     /// Is a word the value itself?
@@ -45,6 +59,13 @@ impl Words {
     #[inline]
     pub fn for_each(&self, args: &[Vector], rows: Range<usize>, mut f: impl FnMut(usize, u64)) {
         match args {
+            [one] if self.number && self.folds_wide => match &one.data {
+                Data::U128(v) => rows.for_each(|row| f(row, folded(&v[row].to_le_bytes()))),
+                Data::I128(v) => rows.for_each(|row| f(row, folded(&v[row].to_le_bytes()))),
+                Data::U256(v) => rows.for_each(|row| f(row, folded(&v[row].to_le_bytes()))),
+                Data::I256(v) => rows.for_each(|row| f(row, folded(&v[row].to_le_bytes()))),
+                data => numbers(data, rows, f),
+            },
             [one] if self.number => numbers(&one.data, rows, f),
             [Vector { data: Data::Str(strings), .. }] if self.contiguous => {
                 rows.for_each(|row| f(row, city_hash64(strings.get(row))));
@@ -71,6 +92,24 @@ impl Words {
     }
 }
 
+/// Appends a value as it lies in the kernel's memory.
+fn put_contiguous(vector: &Vector, row: usize, out: &mut Vec<u8>) {
+    match &vector.data {
+        Data::Str(strings) => out.extend_from_slice(strings.get(row)),
+        Data::Fixed(fixed) => out.extend_from_slice(fixed.get(row)),
+        Data::List(list) => list.range(row).for_each(|element| put_contiguous(&list.values, element, out)),
+        data => {
+            each_native!(data, values => out.extend_from_slice(&values.as_bytes()[row * size_of_val(&values[0])..(row + 1) * size_of_val(&values[0])]), _ => {})
+        }
+    }
+}
+
+/// The hash of a number of several words of 64 bits.
+fn folded(bytes: &[u8]) -> u64 {
+    let (words, _) = bytes.as_chunks::<8>();
+    int_hash64(words.iter().fold(0, |all, word| all ^ u64::from_le_bytes(*word)))
+}
+
 /// Rows whose hashes are joined column by column.
 const RUN: usize = 256;
 
@@ -94,6 +133,15 @@ fn join(vector: &Vector, rows: &Range<usize>, words: &mut [u64], is_first: bool)
             return tuple.fields.iter().fold(is_first, |is_first, field| join(field, rows, words, is_first));
         }
         Data::Str(strings) => each(words, is_first, rows.clone().map(|row| city_hash64(strings.get(row)))),
+        Data::List(list) => {
+            let mut bytes = Vec::new();
+            let hashes = rows.clone().map(|row| {
+                bytes.clear();
+                list.range(row).for_each(|element| put_contiguous(&list.values, element, &mut bytes));
+                city_hash64(&bytes)
+            });
+            each(words, is_first, hashes);
+        }
         Data::Fixed(fixed) => each(words, is_first, rows.clone().map(|row| city_hash64(fixed.get(row)))),
         data => each_native!(data, values => each(words, is_first, numbers(values, rows)),
             _ => each(words, is_first, rows.clone().map(|_| 0))),
