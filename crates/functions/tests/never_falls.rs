@@ -57,7 +57,7 @@ fn what_never_falls_does_not() {
     for zone in ZONES {
         let ctx = context(zone);
         let moments = moments(&ctx.time_zone);
-        for function in registry.all() {
+        for function in registry.scalars.all() {
             let name = function.record().name;
             for ty in [DataType::Date, DataType::DateTime(None)] {
                 let Ok(bound) = BoundFunction::bind(function.clone(), &[Argument::of_type(ty.clone())], &ctx)
@@ -105,7 +105,7 @@ fn many_moments_are_as_each_alone() {
         let moments = moments(&ctx.time_zone);
         let far: Vec<i64> = moments.iter().map(|&x| i64::from(x) * 1000 - 1_000_000_000_001).collect();
         for name in names {
-            let function = registry.get(name).unwrap();
+            let function = registry.called(name).unwrap();
             let bind = |ty| BoundFunction::bind(function.clone(), &[Argument::of_type(ty)], &ctx).unwrap();
             let bound = bind(DataType::DateTime(None));
             let all = run(&bound, Vector::from(moments.clone()), &ctx);

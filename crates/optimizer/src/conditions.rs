@@ -45,6 +45,6 @@ pub(crate) fn of_condition(condition: &Expr, with: &Rewriter, f: Rewrite) -> Res
 
 fn is_made_of_conditions(expr: &Expr) -> bool {
     let Expr::Call { function, .. } = expr else { return false };
-    let record = function.function.record();
-    matches!(record.lazy, Lazy::And | Lazy::Or) || record.name == "not"
+    let is_not = expr.function_name() == Some("not");
+    is_not || matches!(function.function.record().lazy, Lazy::And | Lazy::Or)
 }

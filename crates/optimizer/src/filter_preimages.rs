@@ -9,11 +9,10 @@
 
 use crate::conditions::of_filters;
 use crate::rewriter::{Rewriter, bottom_up};
-use crate::unwrap_cast_in_comparison::COMPARISONS;
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
-use chalet_function_api::Argument;
 use chalet_function_api::call::{BoundFunction, Input};
+use chalet_function_api::{Argument, Comparison};
 use chalet_plan::{Expr, Literal, Plan};
 use chalet_types::{DataType, Value};
 use std::cmp::Ordering;
@@ -35,17 +34,20 @@ pub(crate) fn apply(mut plan: Plan, with: &Rewriter) -> Result<Plan> {
 /// The bounds that a comparison is. `indexed`: expressions of indexes, which look for the function as it is.
 fn bounds(expr: &Expr, indexed: &[Arc<str>], with: &Rewriter) -> Result<Option<Expr>> {
     let Expr::Call { function, args } = expr else { return Ok(None) };
-    let name = function.function.record().name;
-    let (image, constant, name) = match &args[..] {
-        [image, Expr::Literal(constant)] => (image, constant, name),
-        [Expr::Literal(constant), image] => (image, constant, turned(name)),
+    let comparison = function.function.record().comparison;
+    let (image, constant, comparison) = match &args[..] {
+        [image, Expr::Literal(constant)] => (image, constant, comparison),
+        [Expr::Literal(constant), image] => (image, constant, comparison.mirrored()),
         _ => return Ok(None),
     };
+    if comparison == Comparison::No {
+        return Ok(None);
+    }
     let Expr::Call { function, args } = image else { return Ok(None) };
     let [value, others @ ..] = &args[..] else { return Ok(None) };
     let record = function.function.record();
     let is_single = others.iter().all(Expr::is_literal) && value.as_column().is_some();
-    if !COMPARISONS.contains(&name) || !is_single || !function.never_falls(with.context) {
+    if !is_single || !function.never_falls(with.context) {
         return Ok(None);
     }
     let names = || [record.name].into_iter().chain(record.aliases.iter().copied());
@@ -56,30 +58,19 @@ fn bounds(expr: &Expr, indexed: &[Arc<str>], with: &Rewriter) -> Result<Option<E
     let call = |name, bound: Expr| (with.call)(name, vec![value.clone(), bound]);
     // Where a bound is missing, the comparison is true or false for all values, and is left to the function.
     let (low, high) = (search.reaches(false), search.reaches(true));
-    Ok(match (name, low, high) {
-        ("equals", Some(low), Some(high)) => {
+    Ok(match (comparison, low, high) {
+        (Comparison::Equal, Some(low), Some(high)) => {
             with.all_of(vec![call("greaterOrEquals", low)?, call("less", high)?])?
         }
-        ("notEquals", Some(low), Some(high)) => {
+        (Comparison::NotEqual, Some(low), Some(high)) => {
             Some((with.call)("or", vec![call("less", low)?, call("greaterOrEquals", high)?])?)
         }
-        ("less", Some(low), _) => Some(call("less", low)?),
-        ("greaterOrEquals", Some(low), _) => Some(call("greaterOrEquals", low)?),
-        ("lessOrEquals", _, Some(high)) => Some(call("less", high)?),
-        ("greater", _, Some(high)) => Some(call("greaterOrEquals", high)?),
+        (Comparison::Less, Some(low), _) => Some(call("less", low)?),
+        (Comparison::GreaterOrEqual, Some(low), _) => Some(call("greaterOrEquals", low)?),
+        (Comparison::LessOrEqual, _, Some(high)) => Some(call("less", high)?),
+        (Comparison::Greater, _, Some(high)) => Some(call("greaterOrEquals", high)?),
         _ => None,
     })
-}
-
-/// The comparison whose sides are exchanged.
-fn turned(name: &'static str) -> &'static str {
-    match name {
-        "less" => "greater",
-        "lessOrEquals" => "greaterOrEquals",
-        "greater" => "less",
-        "greaterOrEquals" => "lessOrEquals",
-        other => other,
-    }
 }
 
 /// Looks for the least values that a function takes to a constant, or beyond.

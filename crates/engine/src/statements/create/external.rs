@@ -65,7 +65,7 @@ pub(super) const KAFKA_SETTINGS: &[&str] = &[
 
 /// What is particular about one of them.
 struct Kind {
-    engine: &'static str,
+    name: &'static str,
     /// The table function of the same system, by which failures are told.
     function: &'static str,
     /// How `system.tables` calls it.
@@ -81,7 +81,7 @@ struct Kind {
 const S3_USAGE: &str = "Storage S3 requires 1 to 9 arguments";
 
 const S3: Kind = Kind {
-    engine: "S3",
+    name: "S3",
     function: "s3",
     shown: "S3",
     n_arguments: 1..=9,
@@ -91,7 +91,7 @@ const S3: Kind = Kind {
 };
 
 const EXECUTABLE: Kind = Kind {
-    engine: "Executable",
+    name: "Executable",
     function: "executable",
     shown: "Executable",
     n_arguments: 2..=10_000,
@@ -101,7 +101,7 @@ const EXECUTABLE: Kind = Kind {
 };
 
 const ODBC: Kind = Kind {
-    engine: "ODBC",
+    name: "ODBC",
     function: "odbc",
     shown: "ODBC",
     n_arguments: 2..=3,
@@ -112,7 +112,7 @@ const ODBC: Kind = Kind {
 
 const KINDS: &[Kind] = &[
     Kind {
-        engine: "AzureBlobStorage",
+        name: "AzureBlobStorage",
         function: "azureBlobStorage",
         shown: "Azure",
         n_arguments: 2..=10,
@@ -120,21 +120,21 @@ const KINDS: &[Kind] = &[
         format: None,
         ..S3
     },
-    Kind { engine: "COSN", function: "cosn", ..S3 },
+    Kind { name: "COSN", function: "cosn", ..S3 },
     EXECUTABLE,
-    Kind { engine: "ExecutablePool", shown: "ExecutablePool", ..EXECUTABLE },
-    Kind { engine: "GCS", function: "gcs", ..S3 },
+    Kind { name: "ExecutablePool", shown: "ExecutablePool", ..EXECUTABLE },
+    Kind { name: "GCS", function: "gcs", ..S3 },
     Kind {
-        engine: "HDFS",
+        name: "HDFS",
         function: "hdfs",
         shown: "HDFS",
         n_arguments: 1..=3,
         usage: "Storage HDFS requires 1 to 3 arguments: uri[, format[, compression_method]]",
         ..S3
     },
-    Kind { engine: "JDBC", function: "jdbc", shown: "JDBC", password: None, ..ODBC },
+    Kind { name: "JDBC", function: "jdbc", shown: "JDBC", password: None, ..ODBC },
     Kind {
-        engine: "Kafka",
+        name: "Kafka",
         function: "kafka",
         shown: "Kafka",
         n_arguments: 0..=20,
@@ -143,7 +143,7 @@ const KINDS: &[Kind] = &[
         ..S3
     },
     Kind {
-        engine: "MongoDB",
+        name: "MongoDB",
         function: "mongodb",
         shown: "MongoDB",
         n_arguments: 1..=7,
@@ -153,7 +153,7 @@ const KINDS: &[Kind] = &[
         format: None,
     },
     Kind {
-        engine: "MySQL",
+        name: "MySQL",
         function: "mysql",
         shown: "MySQL",
         n_arguments: 5..=7,
@@ -163,9 +163,9 @@ const KINDS: &[Kind] = &[
         format: None,
     },
     ODBC,
-    Kind { engine: "OSS", function: "oss", ..S3 },
+    Kind { name: "OSS", function: "oss", ..S3 },
     Kind {
-        engine: "PostgreSQL",
+        name: "PostgreSQL",
         function: "postgresql",
         shown: "PostgreSQL",
         n_arguments: 5..=7,
@@ -175,7 +175,7 @@ const KINDS: &[Kind] = &[
         format: None,
     },
     Kind {
-        engine: "Redis",
+        name: "Redis",
         function: "redis",
         shown: "Redis",
         n_arguments: 1..=4,
@@ -185,7 +185,7 @@ const KINDS: &[Kind] = &[
     },
     S3,
     Kind {
-        engine: "SQLite",
+        name: "SQLite",
         function: "sqlite",
         shown: "SQLite",
         n_arguments: 2..=2,
@@ -194,7 +194,7 @@ const KINDS: &[Kind] = &[
         format: None,
     },
     Kind {
-        engine: "URL",
+        name: "URL",
         function: "url",
         shown: "URL",
         n_arguments: 1..=4,
@@ -205,7 +205,7 @@ const KINDS: &[Kind] = &[
 ];
 
 fn kind_of(engine: &str) -> Result<&'static Kind> {
-    let found = KINDS.iter().find(|kind| kind.engine == engine);
+    let found = KINDS.iter().find(|kind| kind.name == engine);
     found.ok_or_else(|| err!(LOGICAL_ERROR, "Engine {engine} is none of a system elsewhere"))
 }
 
@@ -257,27 +257,27 @@ fn open(engine: &'static Engine, found: Found) -> Result<Arc<dyn Table>> {
 
 fn check_arguments(kind: &Kind, new: &New, args: &[ast::Expr]) -> Result<()> {
     let fits = kind.n_arguments.contains(&args.len());
-    if kind.engine == "Redis" {
+    if kind.name == "Redis" {
         ensure!(fits, BAD_ARGUMENTS, "{}", kind.usage);
         let key = new.storage.primary_key.is_some() || new.create.definition.primary_key.is_some();
         let is_key = key || new.create.definition.columns.iter().any(|column| column.primary_key);
         ensure!(is_key, BAD_ARGUMENTS, "StorageRedis must require one column in primary key.");
     }
     ensure!(
-        fits && !(kind.engine == "MongoDB" && args.len() == 1),
+        fits && !(kind.name == "MongoDB" && args.len() == 1),
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "{}",
         kind.usage
     );
     let is_named = new.storage.settings.iter().any(|setting| setting.name.name == "kafka_broker_list");
     ensure!(
-        kind.engine != "Kafka" || is_named || !args.is_empty(),
+        kind.name != "Kafka" || is_named || !args.is_empty(),
         NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
         "Required parameter 'kafka_broker_list' for storage Kafka not specified"
     );
     let Some(first) = args.first() else { return Ok(()) };
     let Some(address) = text(first) else {
-        let what = if matches!(kind.engine, "MySQL" | "PostgreSQL") { "host:port" } else { "url" };
+        let what = if matches!(kind.name, "MySQL" | "PostgreSQL") { "host:port" } else { "url" };
         return Err(err!(BAD_ARGUMENTS, "Argument '{what}' must be a literal with type String, got {first}"));
     };
     match kind.function {
@@ -294,7 +294,7 @@ fn check_arguments(kind: &Kind, new: &New, args: &[ast::Expr]) -> Result<()> {
     // Behind keys of S3 it stands elsewhere: there a word that is no format is a key.
     if let Some(format) = kind.format.filter(|_| args.len() <= 3).and_then(|at| args.get(at))
         && let Some(format) = text(format)
-        && (args.len() == 2 || !kind.engine.starts_with('S'))
+        && (args.len() == 2 || !kind.name.starts_with('S'))
         && format != "auto"
     {
         FORMATS.get(&format)?;
@@ -326,7 +326,7 @@ fn shown(kind: &Kind, storage: &ast::Storage) -> String {
     if let Some(format) = told.filter(|_| kind.format.is_some() && lacks_format) {
         written.push(format!("'{}'", format.name));
     }
-    let mut shown = kind.engine.to_owned();
+    let mut shown = kind.name.to_owned();
     if !written.is_empty() {
         shown.push_str(&format!("({})", written.join(", ")));
     }
@@ -371,7 +371,7 @@ struct External {
 impl External {
     fn failure(&self) -> Error {
         let address = self.address.as_deref().unwrap_or_default();
-        match self.kind.engine {
+        match self.kind.name {
             "Kafka" => err!(
                 QUERY_NOT_ALLOWED,
                 "Direct select is not allowed, nor is there a connection to a broker of table engine Kafka"
@@ -409,7 +409,7 @@ impl Table for External {
 
     fn insert(&self) -> Result<Box<dyn Inserter>> {
         ensure!(
-            !matches!(self.kind.engine, "MongoDB" | "Executable" | "ExecutablePool"),
+            !matches!(self.kind.name, "MongoDB" | "Executable" | "ExecutablePool"),
             NOT_IMPLEMENTED,
             "Method write is not supported by storage {}",
             self.kind.shown
