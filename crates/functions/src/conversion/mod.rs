@@ -38,10 +38,7 @@ fn monotonic_range(from: &DataType, to: &DataType) -> Option<RangeInclusive<i128
 fn never_falls(from: &DataType, to: &DataType, zone: &TimeZone) -> bool {
     match (from, to) {
         (DataType::DateTime(own), DataType::Date | DataType::Date32) => {
-            let zone = own.as_ref().unwrap_or(zone);
-            // West of UTC the first moments are of the day before 1970, which a Date holds as its last one.
-            let wraps = *to == DataType::Date && [0, 86_400].iter().any(|at| zone.offset_at(*at) < 0);
-            !wraps && follows_clock(Grows::WithDays, from, zone)
+            follows_clock(Grows::WithDays, from, own.as_ref().unwrap_or(zone))
         }
         (DataType::DateTime(_), DataType::DateTime(_) | DataType::DateTime64(..)) => true,
         (DataType::DateTime(_), DataType::UInt32 | DataType::UInt64 | DataType::Int64) => true,

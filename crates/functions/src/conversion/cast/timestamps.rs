@@ -54,7 +54,9 @@ pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -
         (DateTime(_), DateTime(_)) => Ok(vector.clone()),
         (DateTime(zone), Date | Date32 | Time | Time64(_)) => {
             let time = rules.local_time(zone.as_ref());
-            local(filled::<i64>(vector)?.into_iter().map(|s| time.of_timestamp(s)), to)
+            // West of Greenwich the first timestamps are of a day that no Date holds.
+            let first = if *to == Date { 0 } else { i64::MIN };
+            local(filled::<i64>(vector)?.into_iter().map(|s| time.of_timestamp(s).max(first)), to)
         }
         (DateTime(_), DateTime64(scale, _)) => {
             let factor = per_second(*scale);
