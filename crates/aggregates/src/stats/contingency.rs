@@ -38,6 +38,8 @@ macro_rules! records {
                     (2, 2), (3, 1), (3, 3))"),
                 result: $result,
             }],
+            // Those of UUIDs are not the kernel's.
+            own_states: true,
             ..AggregateRecord::DEFAULT
         };)*
         impl Categories {

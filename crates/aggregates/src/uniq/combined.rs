@@ -37,6 +37,8 @@ const HLL12: AggregateRecord = AggregateRecord {
     examples: &[Example { sql: "SELECT uniqHLL12(number % 3) FROM numbers(10)", result: "3" }],
     nulls: AggregateNulls::SkipPlainResult,
     zero_when_only_null: true,
+    // Those of UUIDs are not the kernel's.
+    own_states: true,
     ..COMBINED
 };
 
