@@ -117,7 +117,7 @@ def test_types_are_read_and_written_as_in_the_process(server, sql):
                 continue
             names = cursor.column_names()
             db.query("DROP TABLE IF EXISTS kept")
-            db.query(f"CREATE TABLE kept ({', '.join(f'{name} {ty}' for name, ty in zip(names, types))}) ENGINE = Memory")
+            db.query(f"CREATE TABLE kept ({', '.join(f'{name} {ty}' for name, ty in zip(names, types))}) ENGINE = Memory SETTINGS flatten_nested = 0")
             db.insert_rows("INSERT INTO kept VALUES", [tuple(row) for row in expected])
             # The order of paths of JSON is not defined.
             assert db.execute("SELECT * FROM kept").fetchall() == expected

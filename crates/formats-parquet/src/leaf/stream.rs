@@ -240,10 +240,7 @@ impl<K: Kind> LeafReader for Stream<K> {
     fn read(&mut self, n: usize, selected: Option<&BooleanBuffer>) -> Result<Column> {
         let n_wanted = selected.map_or(n, |bits| bits.count_set_bits());
         // The dictionary comes before the first page.
-        let is_few = n_wanted > 0
-            && n_wanted < n
-            && self.advance()?
-            && self.dictionary.is_for_few(&self.kind, n_wanted);
+        let is_few = n_wanted > 0 && self.advance()? && self.dictionary.is_for_few(&self.kind, n_wanted);
         let mut out = self.start(n_wanted, is_few);
         let mut done = 0;
         while done < n {
