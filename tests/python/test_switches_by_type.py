@@ -65,10 +65,6 @@ SWITCHES = {
     "jumped-pages": ("ParquetJumpedPages", ["SELECT * FROM t WHERE k = 123456", "SELECT m, s, w FROM t WHERE k IN (3, 223456)"]),
     # Of columns that may have a NULL: `full` has none in any of its pages.
     "full-pages": ("ParquetFullPages", ["SELECT count(), sum(full), max(full) FROM t WHERE full % 7 = 0", "SELECT sum(full), max(s) FROM t WHERE k < 9000"]),
-    "parts-of-dictionaries": (
-        "ParquetPartsOfDictionaries",
-        ["SELECT s, w FROM t WHERE k = 123456", "SELECT k, s, w FROM t WHERE k IN (3, 223456)"],
-    ),
     # A candidate: off where nobody says otherwise.
     "free-lists": (
         "ArenaFreeListReuses",
@@ -76,8 +72,8 @@ SWITCHES = {
     ),
 }
 # The counters say nothing of these: they serve every statement, or are asked for elsewhere (lanes of several widths by the tests of each kernel, rows of
-# Python by test_mechanisms_by_type.py).
-UNCOUNTED = {"counter-shards", "suspended-collector", "avx-512"}
+# Python by test_mechanisms_by_type.py, dictionaries of many values by test_parts_of_dictionaries.py).
+UNCOUNTED = {"counter-shards", "suspended-collector", "avx-512", "parts-of-dictionaries"}
 CANDIDATES = {"free-lists"}
 # Where which worker takes which rows decides, a statement is asked again until it shows.
 BY_CHANCE = {"ordered-runs"}

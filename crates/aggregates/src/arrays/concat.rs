@@ -2,10 +2,9 @@
 
 use crate::arrays::parameters::positive;
 use crate::collect::{Collector, collecting};
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::builder::Values;
 use chalet_columns::strings::{Parts, StringBuilder, Strings};
-use chalet_columns::wire::{put_bytes, put_len, take_bytes, take_count, take_len};
 use chalet_columns::{Builder, Data, Vector};
 use chalet_function_api::aggregate::RowOrder;
 use chalet_function_api::{Aggregate, AggregateFunction, AggregateRecord, Argument, Context, Example};
@@ -23,6 +22,8 @@ const RECORD: AggregateRecord = AggregateRecord {
         result: "0, 1, 2\t0-1-2",
     }],
     row_order: RowOrder::Merged,
+    // The kernel's are one text, in which an empty one alone is none.
+    own_states: true,
     string_is_parameter: true,
     ..AggregateRecord::DEFAULT
 };
@@ -110,42 +111,6 @@ impl Collector for Concat {
             });
         }
         Ok(vec![texts.finish().into()])
-    }
-
-    /// The kernel's states hold the whole text, and where there is a limit, the beginning and end of each value in it.
-    fn put_rows(&self, args: &[Vector], rows: &[u32], out: &mut Vec<u8>) -> Result<bool> {
-        let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
-        self.write(args[0].strings()?, rows, &mut text, |len| ends.push(len));
-        put_bytes(&text, out);
-        if self.limit < usize::MAX {
-            put_len(rows.len(), out);
-            for (&end, &row) in ends.iter().zip(rows) {
-                put_len(end - args[0].strings()?.get(row as usize).len(), out);
-                put_len(end, out);
-            }
-        }
-        Ok(true)
-    }
-
-    fn take_rows(&self, bytes: &mut &[u8], args: &mut [Builder]) -> Result<Option<usize>> {
-        let Values::Str(texts) = &mut args[0].values else {
-            bail!(LOGICAL_ERROR, "groupConcat keeps no strings");
-        };
-        let text = take_bytes(bytes)?;
-        if self.limit == usize::MAX {
-            // An empty text is none.
-            if !text.is_empty() {
-                texts.push(text);
-            }
-            return Ok(Some(usize::from(!text.is_empty())));
-        }
-        let n = take_count(bytes, 2)?;
-        for _ in 0..n {
-            let range = take_len(bytes)?..take_len(bytes)?;
-            let part = text.get(range);
-            texts.push(part.ok_or_else(|| err!(INCORRECT_DATA, "Aggregate state has no text for a value"))?);
-        }
-        Ok(Some(n))
     }
 
     fn finish(&self, args: &[Vector], rows: &[u32], out: &mut Builder) -> Result<()> {

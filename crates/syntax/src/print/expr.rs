@@ -371,7 +371,7 @@ impl Printer {
                 let is_collection = matches!(call.name.as_str(), "tuple" | "array");
                 !is_collection || call.over.is_some() || call.nulls.is_some()
             }
-            ExprKind::Parameter { .. } => false,
+            ExprKind::Parameter { .. } | ExprKind::Subquery(_) => false,
             _ => true,
         };
         if wrap {
