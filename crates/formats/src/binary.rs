@@ -21,6 +21,11 @@ pub trait Source {
     /// Bytes that follow and are here already; there may be more.
     fn at_hand(&self) -> &[u8];
 
+    /// Strings may have so many bytes.
+    fn longest_string(&self) -> u64 {
+        MAX_LENGTH
+    }
+
     /// The next state of an aggregate function, of which only the function knows where it ends.
     fn state(&mut self, ty: &AggregateType) -> Result<Vec<u8>> {
         let mut state = Vec::new();
@@ -97,6 +102,10 @@ impl Source for Cursor<'_> {
 
     fn at_hand(&self) -> &[u8] {
         self.rest
+    }
+
+    fn longest_string(&self) -> u64 {
+        self.longest.0
     }
 
     fn state(&mut self, ty: &AggregateType) -> Result<Vec<u8>> {

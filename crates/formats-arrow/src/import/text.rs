@@ -16,6 +16,9 @@ const WINDOW: usize = 1 << 31;
 /// One buffer with offsets.
 pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Strings> {
     let (offsets, bytes) = (array.value_offsets(), array.values());
+    if let Some(strings) = of_one_buffer(array) {
+        return Ok(strings);
+    }
     // Of a slice no more bytes than its own.
     let last = offsets.last().map_or(0, |last| last.as_usize()).min(bytes.len());
     let mut views = Vec::with_capacity(array.len());
@@ -44,6 +47,33 @@ pub fn with_offsets<T: ByteArrayType>(array: &GenericByteArray<T>) -> Result<Str
     }
     // SAFETY: every view was made from a slice of its buffer, at the place where the slice begins.
     Ok(unsafe { Strings::from_views(Buf::from_vec(views), buffers.into()) })
+}
+
+/// Where the bytes are few enough for one buffer, and the offsets are in order: these are checked together before any is used.
+fn of_one_buffer<T: ByteArrayType>(array: &GenericByteArray<T>) -> Option<Strings> {
+    let (offsets, bytes) = (array.value_offsets(), array.values());
+    let (first, last) = (offsets.first()?.as_usize(), offsets.last()?.as_usize());
+    if first > last || last > bytes.len() || last - first >= WINDOW {
+        return None;
+    }
+    // Without a branch for each, so that many are compared at a time.
+    let is_in_order =
+        |pairs: &[T::Offset]| pairs.windows(2).fold(true, |all, pair| all & (pair[0] <= pair[1]));
+    if !is_in_order(offsets) {
+        return None;
+    }
+    let buffer = bytes.slice_with_length(first, last - first);
+    let text = buffer.as_slice();
+    let view = |pair: &[T::Offset]| {
+        let (start, end) = (pair[0].as_usize(), pair[1].as_usize());
+        view_at(text, start - first, end - start, 0)
+    };
+    let views: Vec<u128> = offsets.windows(2).map(view).collect();
+    // Without long strings nothing points into the buffer.
+    let has_long = views.iter().fold(false, |any, &view| any | (view as u32 as usize > INLINE));
+    let buffers: Vec<Buffer> = if has_long { vec![buffer] } else { Vec::new() };
+    // SAFETY: every view was made from the buffer, at the place where it stands in it.
+    Some(unsafe { Strings::from_views(Buf::from_vec(views), buffers.into()) })
 }
 
 /// Views as they are, after a look at each.

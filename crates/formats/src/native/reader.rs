@@ -7,6 +7,7 @@ use crate::binary_types::take_type;
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
 use chalet_base::{Error, Result, bail, ensure, err};
+use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Buf, Column, Data, Fixed, List, Native, StringBuilder, Struct, Vector, qbit};
 use chalet_types::{DataType, Physical};
 use std::sync::Arc;
@@ -275,13 +276,18 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
         Physical::F64 => numbers::<f64>(from, n)?,
         Physical::Str => {
             let mut strings = StringBuilder::with_capacity(n.min(from.at_most()).min(MAX_CAPACITY));
-            for row in 0..n {
-                if let DataType::AggregateFunction(states) = ty {
+            if let DataType::AggregateFunction(states) = ty {
+                for _ in 0..n {
                     strings.push(&from.state(states)?);
-                    continue;
                 }
-                let string = from.string().map_err(|e| in_row(e, row, n))?;
-                strings.push(string);
+                return Ok(Data::Str(strings.finish()));
+            }
+            while strings.len() < n {
+                strings_at_hand(from, n, &mut strings)?;
+                if strings.len() < n {
+                    let row = strings.len();
+                    strings.push(from.string().map_err(|e| in_row(e, row, n))?);
+                }
             }
             Data::Str(strings.finish())
         }
@@ -312,6 +318,35 @@ fn data(from: &mut impl Source, ty: &DataType, n: usize) -> Result<Data> {
             Data::Struct(Struct { fields, len: n })
         }
     })
+}
+
+/// Takes the strings whose bytes are here as a whole, up to `n` in all: without a question to the source for each. It ends at one whose
+/// length takes more than a byte, or is more than the source allows.
+fn strings_at_hand(from: &mut impl Source, n: usize, strings: &mut StringBuilder) -> Result<()> {
+    const ONE_BYTE: u64 = 0x7f;
+    let longest = from.longest_string().min(ONE_BYTE) as usize;
+    let hand = from.at_hand();
+    let mut at = 0;
+    while strings.len() < n {
+        let Some((&len, rest)) = hand.get(at..).and_then(<[u8]>::split_first) else { break };
+        let len = usize::from(len);
+        if len > longest {
+            break;
+        }
+        match rest.first_chunk::<16>() {
+            // Sixteen bytes are loaded, whatever the length is.
+            Some(bytes) if len <= INLINE => {
+                strings.push_number(u128::from_le_bytes(*bytes) & ((1 << (8 * len)) - 1), len);
+            }
+            _ => {
+                let Some(text) = rest.get(..len) else { break };
+                strings.push(text);
+            }
+        }
+        at += 1 + len;
+    }
+    from.take(at)?;
+    Ok(())
 }
 
 /// The ends of lists, then their elements.
@@ -411,5 +446,56 @@ impl BlockReader for NativeReader {
 
     fn bytes_read(&self) -> u64 {
         self.at as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_base::codes;
+
+    /// Bytes of which some are here, and more when they are asked for.
+    struct Arriving<'a> {
+        cursor: Cursor<'a>,
+        here: usize,
+        piece: usize,
+    }
+
+    impl Source for Arriving<'_> {
+        fn take(&mut self, n: usize) -> Result<&[u8]> {
+            while self.here < n {
+                self.here += self.piece;
+            }
+            self.here -= n;
+            self.cursor.take(n)
+        }
+
+        fn at_most(&self) -> usize {
+            usize::MAX
+        }
+
+        fn at_hand(&self) -> &[u8] {
+            &self.cursor.rest[..self.here.min(self.cursor.rest.len())]
+        }
+    }
+
+    #[test]
+    fn strings_arrive_in_pieces_of_any_size() {
+        let texts: Vec<Vec<u8>> = (0..300).map(|i| vec![b'a' + (i % 26) as u8; i * 7 % 301]).collect();
+        let mut bytes = Vec::new();
+        for text in &texts {
+            crate::binary::put_string(&mut bytes, text);
+        }
+        for piece in (1..40).chain([1000, 1 << 20]) {
+            let mut from = Arriving { cursor: Cursor::new(&bytes), here: 0, piece };
+            let read = data(&mut from, &DataType::String, texts.len()).unwrap();
+            let Data::Str(strings) = read else { panic!() };
+            assert!(strings.iter().eq(texts.iter().map(|text| &text[..])), "{piece}");
+            assert!(from.cursor.rest.is_empty());
+            // One byte is missing.
+            let mut from = Arriving { cursor: Cursor::new(&bytes[..bytes.len() - 1]), here: 0, piece };
+            let error = data(&mut from, &DataType::String, texts.len()).err().unwrap();
+            assert_eq!(error.code(), codes::CANNOT_READ_ALL_DATA);
+        }
     }
 }
