@@ -34,8 +34,12 @@ pub(crate) fn blocks(
                     cast(column, given, ty).map_err(|e| e.context(format!("column {name}")))
                 }
             });
-            let mut block = Some(Block::new(columns.collect::<Result<Vec<Column>>>()?, n_rows));
-            Ok(Box::new(move || Ok(block.take())))
+            let block = Block::new(columns.collect::<Result<Vec<Column>>>()?, n_rows);
+            // All of it is known to fit; it goes out in parts, so that the server reads one while the next is written. It puts
+            // them together again, up to its min_insert_block_size_rows.
+            let most = ctx.exec.settings.max_block_size.max(1);
+            let mut starts = (0..n_rows).step_by(most);
+            Ok(Box::new(move || Ok(starts.next().map(|start| block.slice(start, most.min(n_rows - start))))))
         }
         InsertData::Bytes(bytes) => {
             let mut request = read_request(schema.clone(), ctx);
