@@ -203,7 +203,7 @@ impl SelectBinder<'_> {
                     return Ok(rows);
                 }
             }
-            if is_array && left_is_array && call.args.iter().all(is_array_literal) {
+            if is_array && left_is_array && !call.args.is_empty() && call.args.iter().all(is_array_literal) {
                 return call.args.iter().map(|a| self.expr(a)).collect();
             }
         }
@@ -349,6 +349,18 @@ impl SelectBinder<'_> {
                     ty.bare()
                 ),
             };
+        }
+        // An element of an Enum is its number.
+        if literal.ty.bare().is_enum() && (ty.bare().is_number() || *ty.bare() == DataType::Date) {
+            return match cast(env, expr, &DataType::Int16)? {
+                Expr::Literal(number) => self.exact(&number, ty),
+                _ => Ok(None),
+            };
+        }
+        if literal.ty.bare().is_number()
+            && let Some(value) = number_as_counted(&value, literal.ty.bare(), ty.bare())?
+        {
+            return Ok(value);
         }
         if literal.ty.bare().is_number() && ty.bare().is_number() {
             let target = Expr::literal(&Value::string(ty.bare().to_string()), DataType::String)?;
@@ -564,4 +576,30 @@ fn is_list_of(array: &DataType, element: &DataType) -> bool {
 fn is_list(right: &ast::Expr) -> bool {
     matches!(&right.kind, ExprKind::Call(call) if call.over.is_none()
         && (matches!(call.style, CallStyle::Tuple | CallStyle::Array) || call.name == "tuple" || call.name == "array"))
+}
+
+/// A number as what is counted by numbers of its own: a Bool is 0 or 1, a Date a number of days, a DateTime of seconds. None where the type
+/// is none of them, and `Some(None)` where it does not have that number.
+fn number_as_counted(value: &Value, from: &DataType, to: &DataType) -> Result<Option<Option<Value>>> {
+    let number = match value {
+        Value::UInt(number) => i128::from(*number),
+        Value::Int(number) => i128::from(*number),
+        _ => -1,
+    };
+    let is_short =
+        from.is_integer() && matches!(value, Value::UInt(_) | Value::Int(_)) && *from != DataType::Bool;
+    let takes = match to {
+        DataType::Bool if !from.is_decimal() => {
+            let is_other = is_short && !matches!(number, 0 | 1);
+            let is_fraction = matches!(value, Value::Float(float) if *float != 0.0 && *float != 1.0);
+            return Ok((is_other || is_fraction).then_some(None));
+        }
+        DataType::Date => is_short,
+        DataType::DateTime(_) => is_short && !from.is_signed(),
+        DataType::Bool => false,
+        _ => return Ok(None),
+    };
+    ensure!(takes, TYPE_MISMATCH, "Type mismatch in IN or VALUES section. Expected: {to}. Got: {from}");
+    let days = i128::from(u16::MAX);
+    Ok((*to == DataType::Date && !(0..=days).contains(&number)).then_some(None))
 }

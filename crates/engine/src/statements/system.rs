@@ -39,6 +39,8 @@ const WITHOUT_EFFECT: &[&str] = &[
     "RESET COVERAGE",
     "JEMALLOC PURGE",
     "SYNC FILE CACHE",
+    "DROP TEXT INDEX CACHES",
+    "CLEAR TEXT INDEX CACHES",
 ];
 
 pub(crate) fn run(
@@ -87,6 +89,8 @@ pub(crate) fn run(
             refresh::system_all(command, ctx);
             Ok(())
         }
+        // There is none.
+        "SYNC FILESYSTEM CACHE" if rest.trim().is_empty() => Ok(()),
         _ if WITHOUT_EFFECT.contains(&command) => Ok(()),
         _ if command.starts_with("DROP ") && command.ends_with(" CACHE") => Ok(()),
         _ => of_table(command, target, rest, ctx),

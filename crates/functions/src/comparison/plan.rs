@@ -427,8 +427,8 @@ impl<'a> Fields<'a> {
             bail!(LOGICAL_ERROR, "{} and {} are not tuples", a.ty, b.ty);
         };
         let (x, y) = (&a.vector.structure()?.fields, &b.vector.structure()?.fields);
-        let left = f.iter().zip(x).map(|(f, vector)| Operand { ty: &f.ty, vector, ..a });
-        let right = g.iter().zip(y).map(|(g, vector)| Operand { ty: &g.ty, vector, ..b });
+        let left = f.iter().zip(x).map(|(f, vector)| Operand { ty: f.ty.bare(), vector, ..a });
+        let right = g.iter().zip(y).map(|(g, vector)| Operand { ty: g.ty.bare(), vector, ..b });
         Ok(Fields { pairs: left.zip(right).collect() })
     }
 

@@ -162,8 +162,17 @@ fn ilike_pattern(pattern: &[u8]) -> Result<Pattern> {
     })
 }
 
+/// Percent signs at the ends say that the expression is found there anywhere, whatever bytes are beyond it: no text either.
 fn as_regexp(tokens: &[Token]) -> Vec<u8> {
-    let mut out = b"^".to_vec();
+    let (begins, tokens) = match tokens.split_first() {
+        Some((Token::Any, rest)) => (false, rest),
+        _ => (true, tokens),
+    };
+    let (ends, tokens) = match tokens.split_last() {
+        Some((Token::Any, rest)) => (false, rest),
+        _ => (begins || !tokens.is_empty(), tokens),
+    };
+    let mut out = if begins { b"^".to_vec() } else { Vec::new() };
     for token in tokens {
         match token {
             Token::Any => out.extend_from_slice(b".*"),
@@ -176,7 +185,9 @@ fn as_regexp(tokens: &[Token]) -> Vec<u8> {
             }),
         }
     }
-    out.push(b'$');
+    if ends {
+        out.push(b'$');
+    }
     out
 }
 

@@ -22,7 +22,7 @@ pub static FUNCTION: Plain = Plain {
     },
     execute: |call| {
         let texts = StringArg::of(call, 0)?;
-        let first = |row: usize| texts.get(row).first().map_or(0, |&byte| i32::from(byte as i8));
+        let first = |row: usize| texts.get(row).first().map_or(0, |&byte| i32::from(byte));
         Ok(Vector::from((0..call.n_rows).map(first).collect::<Vec<i32>>()).into())
     },
 };
