@@ -1,4 +1,5 @@
-//! Settings and query parameters as text with flags, a name of no bytes behind the last.
+//! Settings and query parameters as text with flags, a name of no bytes behind the last. Old clients send each value in a form that its
+//! setting has: see [`Form`].
 
 use crate::bounded::{self, LONG, SHORT};
 use chalet_base::{Result, bail};
@@ -19,6 +20,17 @@ pub const CUSTOM: u64 = 2;
 
 /// More of them are taken for damage.
 const MAX_SETTINGS: usize = 100_000;
+
+/// How clients before [`SETTINGS_AS_TEXT`](crate::revision::SETTINGS_AS_TEXT) write the value of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A number of variable length: numbers that are not negative, flags, and times in the unit of their setting.
+    Unsigned,
+    /// The same with the sign in the lowest bit.
+    Signed,
+    /// A string: also of floats and of words.
+    Text,
+}
 
 pub fn write(out: &mut Vec<u8>, settings: &[Setting]) {
     for setting in settings {
@@ -42,6 +54,31 @@ pub fn read(from: &mut impl Source) -> Result<Vec<Setting>> {
         let flags = from.var_uint()?;
         let value = bounded::text(from, LONG, "the value of a setting")?;
         settings.push(Setting { name, value, flags });
+    }
+}
+
+/// Reads settings as old clients write them: values without flags, in forms that both sides know.
+pub fn read_formed(from: &mut impl Source, form: impl Fn(&str) -> Option<Form>) -> Result<Vec<Setting>> {
+    let mut settings = Vec::new();
+    loop {
+        let name = bounded::text(from, SHORT, "the name of a setting")?;
+        if name.is_empty() {
+            return Ok(settings);
+        }
+        if settings.len() == MAX_SETTINGS {
+            bail!(TOO_LARGE_ARRAY_SIZE, "Too many settings (maximum: {MAX_SETTINGS})");
+        }
+        // Where the value ends is not known either.
+        let Some(form) = form(&name) else { bail!(UNKNOWN_SETTING, "Unknown setting {name}") };
+        let value = match form {
+            Form::Unsigned => from.var_uint()?.to_string(),
+            Form::Signed => {
+                let x = from.var_uint()?;
+                ((x >> 1) as i64 ^ -((x & 1) as i64)).to_string()
+            }
+            Form::Text => bounded::text(from, LONG, "the value of a setting")?,
+        };
+        settings.push(Setting { name, value, flags: 0 });
     }
 }
 
