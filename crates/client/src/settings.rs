@@ -95,3 +95,40 @@ pub fn quoted(text: &str) -> String {
     quoted.push('\'');
     quoted
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chalet_base::codes;
+    use chalet_formats::binary::Cursor;
+
+    fn form(name: &str) -> Option<Form> {
+        Some(match name {
+            "max_block_size" => Form::Unsigned,
+            "level" => Form::Signed,
+            "totals_mode" => Form::Text,
+            _ => return None,
+        })
+    }
+
+    #[test]
+    fn settings_of_old_clients() {
+        let mut bytes = Vec::new();
+        put_string(&mut bytes, b"max_block_size");
+        put_var_uint(&mut bytes, 300);
+        put_string(&mut bytes, b"level");
+        put_var_uint(&mut bytes, 5);
+        put_string(&mut bytes, b"totals_mode");
+        put_string(&mut bytes, b"before_having");
+        bytes.push(0);
+        let read = read_formed(&mut Cursor::new(&bytes), form).unwrap();
+        let read: Vec<_> = read.iter().map(|s| (s.name.as_str(), s.value.as_str(), s.flags)).collect();
+        let expected = [("max_block_size", "300", 0), ("level", "-3", 0), ("totals_mode", "before_having", 0)];
+        assert_eq!(read, expected);
+        for end in 0..bytes.len() {
+            assert!(read_formed(&mut Cursor::new(&bytes[..end]), form).is_err(), "{end}");
+        }
+        let unknown = read_formed(&mut Cursor::new(b"\x03new\x01\0"), form).unwrap_err();
+        assert_eq!((unknown.code(), unknown.message()), (codes::UNKNOWN_SETTING, "Unknown setting new"));
+    }
+}
