@@ -123,7 +123,8 @@ mod tests {
         bytes.push(0);
         let read = read_formed(&mut Cursor::new(&bytes), form).unwrap();
         let read: Vec<_> = read.iter().map(|s| (s.name.as_str(), s.value.as_str(), s.flags)).collect();
-        let expected = [("max_block_size", "300", 0), ("level", "-3", 0), ("totals_mode", "before_having", 0)];
+        let expected =
+            [("max_block_size", "300", 0), ("level", "-3", 0), ("totals_mode", "before_having", 0)];
         assert_eq!(read, expected);
         for end in 0..bytes.len() {
             assert!(read_formed(&mut Cursor::new(&bytes[..end]), form).is_err(), "{end}");

@@ -470,6 +470,28 @@ mod tests {
     use chalet_types::{I256, ScaledValue};
 
     #[test]
+    fn functions_that_types_show() {
+        for text in [
+            "SimpleAggregateFunction(sum, UInt64)",
+            "SimpleAggregateFunction(groupArrayArray(3), Array(String))",
+            "Array(SimpleAggregateFunction(max, Nullable(String)))",
+        ] {
+            let shown = DataType::parse_shown(text).unwrap();
+            let mut bytes = Vec::new();
+            put_type(&mut bytes, &shown);
+            assert_eq!(take_shown_type(&mut Cursor::new(&bytes)).unwrap(), shown, "{text}");
+            assert_eq!(
+                take_type(&mut Cursor::new(&bytes)).unwrap(),
+                text.parse::<DataType>().unwrap(),
+                "{text}"
+            );
+            for cut in 0..bytes.len() {
+                take_shown_type(&mut Cursor::new(&bytes[..cut])).unwrap_err();
+            }
+        }
+    }
+
+    #[test]
     fn decimal_parameters_have_their_scale_and_width() {
         let decimal = |digits: i64, scale, bits| {
             Value::Decimal(Box::new(ScaledValue { digits: I256::from(digits), scale, bits }))
