@@ -2,8 +2,8 @@
 
 use crate::bounded::{self, LONG, SHORT, put_numbers};
 use crate::revision;
-use crate::settings::{self, Setting};
-use chalet_base::{Result, bail};
+use crate::settings::{self, Form, Setting};
+use chalet_base::Result;
 use chalet_formats::binary::{Source, put_string, put_var_uint};
 
 /// A query as it is sent.
@@ -63,16 +63,14 @@ impl Query {
         }
     }
 
-    /// Reads the packet behind its number.
-    pub fn read(from: &mut impl Source, spoken: u64) -> Result<Query> {
+    /// Reads the packet behind its number; `form` knows how old clients write the value of a setting.
+    pub fn read(from: &mut impl Source, spoken: u64, form: impl Fn(&str) -> Option<Form>) -> Result<Query> {
         let id = bounded::text(from, SHORT, "the id of the query")?;
         let client = ClientInfo::read(from, spoken)?;
         let settings = if spoken >= revision::SETTINGS_AS_TEXT {
             settings::read(from)?
-        } else if bounded::text(from, SHORT, "the name of a setting")?.is_empty() {
-            Vec::new()
         } else {
-            bail!(NOT_IMPLEMENTED, "Settings of a query in the binary form of old clients are not supported");
+            settings::read_formed(from, form)?
         };
         if spoken >= revision::EXTERNAL_ROLES {
             bounded::text(from, LONG, "roles")?;

@@ -3,6 +3,8 @@
 
 use crate::binary::{Source, put_string, put_var_uint};
 use chalet_base::{Result, bail, ensure};
+use chalet_types::data_type::SimpleAggregate;
+use chalet_types::simple_aggregate::simple_aggregate;
 use chalet_types::{
     AggregateType, DataType, EnumValues, IntervalUnit, JsonType, QBitType, TimeZone, TupleField, Value,
 };
@@ -75,6 +77,7 @@ pub fn put_type(out: &mut Vec<u8>, ty: &DataType) {
             }
         }
         DataType::AggregateFunction(states) => put_states(out, states),
+        DataType::SimpleAggregate(named) => put_simple_aggregate(out, named),
         plain => out.push(plain_code(plain)),
     }
 }
@@ -172,6 +175,22 @@ fn put_states(out: &mut Vec<u8>, states: &AggregateType) {
     put_types(out, states.arguments());
 }
 
+/// The function and its parameters, which stand in the type as text, and the type of its one argument.
+fn put_simple_aggregate(out: &mut Vec<u8>, named: &SimpleAggregate) {
+    out.push(0x2e);
+    match format!("AggregateFunction({}, {})", named.function, named.ty.without_simple_aggregates()).parse() {
+        Ok(DataType::AggregateFunction(states)) => {
+            put_string(out, states.function().as_bytes());
+            put_parameters(out, states.parameters());
+        }
+        _ => {
+            put_string(out, named.function.as_bytes());
+            put_parameters(out, &[]);
+        }
+    }
+    put_types(out, std::slice::from_ref(&named.ty));
+}
+
 fn put_parameters(out: &mut Vec<u8>, values: &[Value]) {
     put_var_uint(out, values.len() as u64);
     values.iter().for_each(|value| put_parameter(out, value));
@@ -229,6 +248,11 @@ fn put_fixed(out: &mut Vec<u8>, code: u8, bytes: &[u8]) {
 
 /// Reads a type.
 pub fn take_type(from: &mut impl Source) -> Result<DataType> {
+    take(from, 0).map(|shown| shown.without_simple_aggregates())
+}
+
+/// Reads a type with the names of functions that it shows.
+pub fn take_shown_type(from: &mut impl Source) -> Result<DataType> {
     take(from, 0)
 }
 
@@ -295,17 +319,7 @@ fn take(from: &mut impl Source, depth: u32) -> Result<DataType> {
         0x2b => DataType::Dynamic(from.array::<1>()?[0]),
         // Types that are names for others.
         0x2c => from.text()?.parse()?,
-        // The function is a property of a column of a table; its values have the type of its argument.
-        0x2e => {
-            from.string()?;
-            parameters(from, depth)?;
-            let n = count(from)?;
-            let mut types = (0..n).map(|_| take(from, depth)).collect::<Result<Vec<_>>>()?;
-            match types.pop() {
-                Some(only) if types.is_empty() => only,
-                _ => bail!(INCORRECT_DATA, "SimpleAggregateFunction in the data has not one argument"),
-            }
-        }
+        0x2e => shown_simple_aggregate(from, depth)?,
         0x2f => DataType::nested(named_fields(from, depth)?.into()),
         0x30 => DataType::Json(Arc::new(json(from, depth)?)),
         0x34 => DataType::Time64(digits(from, 9)?),
@@ -387,6 +401,24 @@ fn states(from: &mut impl Source, depth: u32) -> Result<DataType> {
     Ok(DataType::AggregateFunction(Arc::new(states)))
 }
 
+fn shown_simple_aggregate(from: &mut impl Source, depth: u32) -> Result<DataType> {
+    let function = from.text()?.to_string();
+    let parameters = parameters(from, depth)?;
+    let n = count(from)?;
+    let arguments = (0..n).map(|_| take(from, depth)).collect::<Result<Vec<_>>>()?;
+    let [argument] = &arguments[..] else {
+        bail!(INCORRECT_DATA, "SimpleAggregateFunction in the data has not one argument");
+    };
+    let argument = argument.clone();
+    if parameters.is_empty() {
+        return Ok(argument.simple_aggregate(function));
+    }
+    // The function with its parameters as the type of its states is written.
+    let states = format!("Simple{}", AggregateType::new(None, &function, parameters, arguments)?);
+    let function = simple_aggregate(&states).map_or(&*function, |(function, _)| function);
+    Ok(argument.simple_aggregate(function))
+}
+
 fn parameters(from: &mut impl Source, depth: u32) -> Result<Vec<Value>> {
     let n = count(from)?;
     (0..n).map(|_| parameter(from, depth)).collect()
@@ -436,6 +468,28 @@ mod tests {
     use super::*;
     use crate::binary::Cursor;
     use chalet_types::{I256, ScaledValue};
+
+    #[test]
+    fn functions_that_types_show() {
+        for text in [
+            "SimpleAggregateFunction(sum, UInt64)",
+            "SimpleAggregateFunction(groupArrayArray(3), Array(String))",
+            "Array(SimpleAggregateFunction(max, Nullable(String)))",
+        ] {
+            let shown = DataType::parse_shown(text).unwrap();
+            let mut bytes = Vec::new();
+            put_type(&mut bytes, &shown);
+            assert_eq!(take_shown_type(&mut Cursor::new(&bytes)).unwrap(), shown, "{text}");
+            assert_eq!(
+                take_type(&mut Cursor::new(&bytes)).unwrap(),
+                text.parse::<DataType>().unwrap(),
+                "{text}"
+            );
+            for cut in 0..bytes.len() {
+                take_shown_type(&mut Cursor::new(&bytes[..cut])).unwrap_err();
+            }
+        }
+    }
 
     #[test]
     fn decimal_parameters_have_their_scale_and_width() {

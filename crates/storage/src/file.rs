@@ -71,6 +71,8 @@ pub struct FileTable {
     format: &'static Format,
     compression: Option<String>,
     structure: Schema,
+    /// The same with what columns show in place of their types.
+    shown: Schema,
     /// Given where columns were declared.
     declared: Option<FileDefaults>,
     context: FileContext,
@@ -92,13 +94,16 @@ impl FileTable {
             format,
             compression,
             structure: Vec::new(),
+            shown: Vec::new(),
             declared: None,
             context,
         };
-        table.structure = match structure {
+        table.shown = match structure {
             Some(structure) => structure,
             None => table.infer_structure()?,
         };
+        table.structure =
+            table.shown.iter().map(|(name, ty)| (name.clone(), ty.without_simple_aggregates())).collect();
         Ok(table)
     }
 
@@ -215,6 +220,11 @@ impl FileTable {
                     all.push((column, ty));
                     continue;
                 };
+                if known.1 == ty {
+                    continue;
+                }
+                let ty = ty.without_simple_aggregates();
+                known.1 = known.1.without_simple_aggregates();
                 known.1 = common_type(&known.1, &ty, self.format.capabilities.tty_friendly).ok_or_else(|| {
                     err!(
                         TYPE_MISMATCH,
@@ -341,8 +351,8 @@ impl Table for FileTable {
         let mut columns: Vec<ColumnSchema> = match &self.declared {
             Some(declared) => declared.schema.columns.to_vec(),
             None => {
-                let own = self.structure.iter();
-                own.map(|(name, ty)| ColumnSchema::new(name.as_str(), ty.clone())).collect()
+                let own = self.shown.iter();
+                own.map(|(name, shown)| ColumnSchema::showing(name.as_str(), shown.clone())).collect()
             }
         };
         for (key, value) in self.files.first().map(|f| partitions(f)).unwrap_or_default() {

@@ -177,7 +177,9 @@ impl TableSchema {
 
     /// A schema of plain columns, by name and type.
     pub fn of(columns: impl IntoIterator<Item = (impl Into<Arc<str>>, DataType)>) -> Self {
-        TableSchema::new(columns.into_iter().map(|(name, ty)| ColumnSchema::new(name, ty)).collect())
+        TableSchema::new(
+            columns.into_iter().map(|(name, shown)| ColumnSchema::showing(name, shown)).collect(),
+        )
     }
 
     /// The columns that INSERT gives the table and scans find there, in order.

@@ -27,6 +27,11 @@ impl DataType {
         DataType::SimpleAggregate(Arc::new(SimpleAggregate { function: function.into(), ty: self }))
     }
 
+    /// Does it show the name of a function, at any level?
+    pub fn shows_simple_aggregates(&self) -> bool {
+        self.is_or_contains(&|ty| matches!(ty, DataType::SimpleAggregate(_)))
+    }
+
     /// The type that values have, where this is what is shown: without the names of functions, at every level.
     pub fn without_simple_aggregates(&self) -> DataType {
         let part = |ty: &DataType| ty.without_simple_aggregates();

@@ -111,7 +111,7 @@ fn heard(bytes: &[u8], spoken: u64, compression: Option<Method>) {
     let mut unpacked = Unpacked::default();
     for (text, blocks) in [("INSERT INTO t VALUES", &[0, 4, 6, 0][..]), ("SELECT 'second'", &[0])] {
         assert_eq!(channel.var_uint().unwrap(), client::QUERY);
-        let query = Query::read(&mut channel, spoken).unwrap();
+        let query = Query::read(&mut channel, spoken, |_| None).unwrap();
         assert_eq!((query.text.as_str(), query.is_compressed), (text, compression.is_some()));
         assert_eq!(query.client.client_name, "chalet");
         for n in blocks {
@@ -146,7 +146,7 @@ fn settings_and_parameters_come_with_the_query() {
         Addendum::read(&mut channel, spoken).unwrap();
         channel.set_chunks(spoken >= revision::CHUNKS, false);
         channel.var_uint().unwrap();
-        let query = Query::read(&mut channel, spoken).unwrap();
+        let query = Query::read(&mut channel, spoken, |_| None).unwrap();
         assert_eq!((query.id.as_str(), query.text.as_str()), ("mine", "SELECT {x:String}"));
         assert_eq!((query.settings[0].name.as_str(), query.settings[0].value.as_str()), ("max_threads", "3"));
         assert_eq!(

@@ -69,18 +69,19 @@ fn schema(described: &Rows) -> Result<TableSchema> {
         let (Some(name), Some(ty)) = (cell("name", row), cell("type", row)) else {
             bail!(INCORRECT_DATA, "The server describes the table without names and types of columns");
         };
-        let ty: DataType =
-            ty.parse().map_err(|e: Error| e.context(format!("column {name} of the remote table")))?;
+        let shown = DataType::parse_shown(&ty)
+            .map_err(|e: Error| e.context(format!("column {name} of the remote table")))?;
+        let column = ColumnSchema::showing(name, shown);
         columns.push(match cell("default_type", row).as_deref() {
             // The server computes them.
-            Some("MATERIALIZED" | "ALIAS") => ColumnSchema::virtual_column(name, ty),
+            Some("MATERIALIZED" | "ALIAS") => ColumnSchema { is_virtual: true, ..column },
             Some("EPHEMERAL") => continue,
             Some("DEFAULT") => {
                 let default = cell("default_expression", row);
                 let default = default.map(|text| (DefaultKind::Default, text.into()));
-                ColumnSchema { default, ..ColumnSchema::new(name, ty) }
+                ColumnSchema { default, ..column }
             }
-            _ => ColumnSchema::new(name, ty),
+            _ => column,
         });
     }
     Ok(TableSchema::new(columns))

@@ -88,7 +88,7 @@ fn of_types(names: Vec<String>, types: Vec<String>) -> Result<Schema> {
             types.len()
         );
     }
-    names.into_iter().zip(types).map(|(name, ty)| Ok((name, ty.parse()?))).collect()
+    names.into_iter().zip(types).map(|(name, ty)| Ok((name, DataType::parse_shown(&ty)?))).collect()
 }
 
 /// Merges the guesses of rows. Without names columns are c1, c2, ...

@@ -10,6 +10,7 @@ use arrow_buffer::Buffer;
 use chalet_base::{Result, bail, ensure};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string;
+use chalet_types::DataType;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ fn columns_of_meta(cur: &mut Cursor<'_>) -> Result<Schema> {
             let text = String::from_utf8_lossy(&text).into_owned();
             match &name[..] {
                 b"name" => column = Some(text),
-                b"type" => ty = Some(text.parse()?),
+                b"type" => ty = Some(DataType::parse_shown(&text)?),
                 _ => {}
             }
             cur.skip_whitespace();
@@ -104,12 +105,13 @@ pub fn check_meta(meta: &Schema, request: &ReadRequest) -> Result<()> {
     if !request.settings.input_format_json_validate_types_from_metadata {
         return Ok(());
     }
-    for (name, ty) in meta {
+    for (name, shown) in meta {
+        let ty = &shown.without_simple_aggregates();
         if let Some((_, expected)) = request.structure.iter().find(|c| c.0 == *name) {
             ensure!(
                 ty == expected,
                 INCORRECT_DATA,
-                "Type {ty} of column '{name}' from metadata is not the same as type in header {expected}: (while reading header)"
+                "Type {shown} of column '{name}' from metadata is not the same as type in header {expected}: (while reading header)"
             );
         }
     }

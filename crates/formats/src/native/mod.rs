@@ -32,8 +32,11 @@ pub const FORMATS: &[Format] = &[Format {
 impl InputFormat for Native {
     fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         let (head, _) = input.head(usize::MAX)?;
-        let first = read_block(&mut Cursor::new(head), BlockLayout::of_input(settings))?;
-        Ok(Some(first.map(|(schema, _)| schema).unwrap_or_default()))
+        if head.is_empty() {
+            return Ok(Some(Schema::new()));
+        }
+        let (schema, _) = reader::read_shown_block(&mut Cursor::new(head), BlockLayout::of_input(settings))?;
+        Ok(Some(schema))
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

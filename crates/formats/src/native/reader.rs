@@ -3,7 +3,7 @@
 use super::layout::{BlockLayout, Kind, Serialization};
 use super::several_reader;
 use crate::binary::{Cursor, Source, swapped_uuids};
-use crate::binary_types::take_type;
+use crate::binary_types::take_shown_type;
 use crate::input::{BlockReader, ReadRequest, Schema};
 use arrow_buffer::{Buffer, NullBuffer};
 use chalet_base::{Error, Result, bail, ensure, err};
@@ -28,6 +28,15 @@ pub fn read_block(from: &mut Cursor<'_>, layout: BlockLayout) -> Result<Option<(
 
 /// Names, types and columns of a block, as they arrive.
 pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Schema, Block)> {
+    let (mut schema, block) = read_shown_block(from, layout)?;
+    for (_, ty) in schema.iter_mut().filter(|(_, ty)| ty.shows_simple_aggregates()) {
+        *ty = ty.without_simple_aggregates();
+    }
+    Ok((schema, block))
+}
+
+/// The same with what columns show in place of their types.
+pub(super) fn read_shown_block(from: &mut impl Source, layout: BlockLayout) -> Result<(Schema, Block)> {
     let n_columns = from.var_uint()?;
     let n_rows = from.var_uint()?;
     let n_rows = usize::try_from(n_rows).unwrap_or(usize::MAX);
@@ -36,12 +45,14 @@ pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Sch
     for _ in 0..n_columns {
         let name = from.text()?.to_string();
         let ty = match layout.binary_types {
-            true => take_type(from),
-            false => from.text()?.parse(),
+            true => take_shown_type(from),
+            false => DataType::parse_shown(from.text()?),
         };
-        let ty: DataType = ty.map_err(|e: Error| e.context(format!("column {name}")))?;
+        let shown = ty.map_err(|e: Error| e.context(format!("column {name}")))?;
+        let plain = shown.shows_simple_aggregates().then(|| shown.without_simple_aggregates());
+        let ty = plain.as_ref().unwrap_or(&shown);
         let serialization = match layout.has_serialization_kinds && from.array::<1>()? != [0] {
-            true => Serialization::read(from, &ty)?,
+            true => Serialization::read(from, ty)?,
             false => Serialization::PLAIN,
         };
         let available = from.at_most();
@@ -51,19 +62,19 @@ pub fn read_block_of(from: &mut impl Source, layout: BlockLayout) -> Result<(Sch
             "Cannot read all data in NativeReader. Rows read: {available}. Rows expected: {n_rows}"
         );
         let column = match n_rows {
-            0 => Vector::defaults(&ty, 0).into(),
+            0 => Vector::defaults(ty, 0).into(),
             _ if ty.contains_several_types() => {
                 ensure!(
                     serialization.is_plain(),
                     NOT_IMPLEMENTED,
                     "Sparse serialization of type {ty} is not supported"
                 );
-                let inside = several_reader::Layout::read(from, &ty, layout)?;
-                several_reader::values(from, &ty, &inside, n_rows)?.into()
+                let inside = several_reader::Layout::read(from, ty, layout)?;
+                several_reader::values(from, ty, &inside, n_rows)?.into()
             }
-            _ => serialised_column(from, &ty, &serialization, n_rows)?,
+            _ => serialised_column(from, ty, &serialization, n_rows)?,
         };
-        schema.push((name, ty));
+        schema.push((name, shown));
         columns.push(column);
     }
     let n_rows = if columns.is_empty() { 0 } else { n_rows };

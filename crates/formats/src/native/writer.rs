@@ -11,7 +11,7 @@ use chalet_columns::strings::INLINE;
 use chalet_columns::{Block, Column, Data, Strings, Vector, each_native, qbit};
 use chalet_types::DataType;
 
-/// Appends one block. A block without rows is written too: a header, to those who want one.
+/// Appends one block. A block without rows is written too: a header, to those who want one. Types of the header may be what columns show.
 pub fn write_block(
     out: &mut Vec<u8>,
     header: &[(String, DataType)],
@@ -31,6 +31,8 @@ pub fn write_block(
         if layout.has_serialization_kinds {
             out.push(0);
         }
+        let plain = ty.shows_simple_aggregates().then(|| ty.without_simple_aggregates());
+        let ty = plain.as_ref().unwrap_or(ty);
         match block.is_empty() {
             true => {}
             false if ty.contains_several_types() => several_writer::write_column(out, ty, column, layout)?,
@@ -228,12 +230,16 @@ pub(super) fn write_data(out: &mut Vec<u8>, ty: &DataType, data: &Data) -> Resul
 
 pub struct NativeWriter {
     request: WriteRequest,
+    /// Names of the columns and what they show as their types.
+    header: Vec<(String, DataType)>,
     out: Out,
 }
 
 impl NativeWriter {
     pub fn new(request: WriteRequest, sink: Box<dyn Sink>) -> NativeWriter {
-        NativeWriter { request, out: Out::new(sink) }
+        let mut header = request.header.to_vec();
+        header.iter_mut().zip(&*request.shown).for_each(|(column, shown)| column.1 = shown.clone());
+        NativeWriter { request, header, out: Out::new(sink) }
     }
 }
 
@@ -241,7 +247,7 @@ impl BlockWriter for NativeWriter {
     fn write(&mut self, block: &Block) -> Result<()> {
         if !block.is_empty() {
             let layout = BlockLayout::of_output(&self.request.settings);
-            write_block(&mut self.out.text, &self.request.header, block, layout)?;
+            write_block(&mut self.out.text, &self.header, block, layout)?;
         }
         self.out.settle()
     }

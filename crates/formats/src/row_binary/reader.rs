@@ -8,7 +8,7 @@ use chalet_base::{Result, ensure};
 use chalet_columns::{Block, BooleanBuffer, Builder, Column, Vector};
 use chalet_types::DataType;
 
-/// Names, and types if the header has them.
+/// Names, and what columns show as their types if the header has them.
 pub type FileColumns = Vec<(String, Option<DataType>)>;
 
 pub fn read_header(from: &mut Cursor<'_>, header: Header) -> Result<Option<FileColumns>> {
@@ -27,7 +27,7 @@ pub fn read_header(from: &mut Cursor<'_>, header: Header) -> Result<Option<FileC
     }
     if header == Header::NamesAndTypes {
         for column in &mut columns {
-            column.1 = Some(from.text()?.parse()?);
+            column.1 = Some(DataType::parse_shown(from.text()?)?);
         }
     }
     Ok(Some(columns))
@@ -66,7 +66,8 @@ impl RowBinaryReader {
             Some(columns) => columns
                 .into_iter()
                 .enumerate()
-                .map(|(i, (name, ty))| {
+                .map(|(i, (name, shown))| {
+                    let ty = shown.map(|shown| shown.without_simple_aggregates());
                     let by_name = request.settings.input_format_with_names_use_header;
                     let index = if by_name {
                         request.structure.iter().position(|c| c.0 == name)

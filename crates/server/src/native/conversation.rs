@@ -1,5 +1,6 @@
 //! Greetings, and one packet of the client after the other.
 
+use super::old_settings::old_form;
 use super::query;
 use super::wire::{SharedWire, Wire};
 use crate::shared::{Shared, use_database};
@@ -155,7 +156,7 @@ fn tell_tables(wire: &SharedWire, session: &Session) -> Result<()> {
 /// Runs a query, and tells how it ended. An error is one of the conversation.
 fn asked(wire: &SharedWire, user: &User, session: &Session, shared: &Shared) -> Result<()> {
     let spoken = wire.lock().dialect.revision;
-    let query = Query::read(&mut wire.lock().channel, spoken);
+    let query = Query::read(&mut wire.lock().channel, spoken, old_form);
     let done = match query {
         Ok(query) => query::run(query, wire, user, session, shared),
         Err(error) => {

@@ -243,7 +243,8 @@ fn consumer(wire: &SharedWire, counted: &Arc<Mutex<Profile>>, charge: &Charge) -
         let packet = match part {
             StreamPart::Header(rows, _) => {
                 let block = no_rows(rows.types.iter());
-                schema = rows.names.into_iter().zip(rows.types).collect();
+                let shown = if rows.shown.is_empty() { rows.types } else { rows.shown.to_vec() };
+                schema = rows.names.into_iter().zip(shown).collect();
                 counted.lock().unwrap_or_else(PoisonError::into_inner).blocks += 1;
                 Packet::Data(Rows { schema: schema.clone(), block })
             }
