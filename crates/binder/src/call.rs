@@ -57,11 +57,32 @@ pub(crate) fn unknown_function(env: &dyn Environment, name: &str) -> chalet_base
     )
 }
 
+/// A call that nobody wrote: one over constants that fails is left to the rows that ask for it.
 fn finish_call(
     env: &dyn Environment,
     function: Arc<dyn ScalarFunction>,
     arguments: &[Argument],
     args: Vec<Expr>,
+) -> Result<Expr> {
+    finish(env, function, arguments, args, |folded| Ok(folded.ok().flatten()))
+}
+
+/// A call that is written: one over constants that fails is an error of the statement, whether rows ask for it or not.
+fn finish_written_call(
+    env: &dyn Environment,
+    function: Arc<dyn ScalarFunction>,
+    arguments: &[Argument],
+    args: Vec<Expr>,
+) -> Result<Expr> {
+    finish(env, function, arguments, args, |folded| folded)
+}
+
+fn finish(
+    env: &dyn Environment,
+    function: Arc<dyn ScalarFunction>,
+    arguments: &[Argument],
+    args: Vec<Expr>,
+    judge: impl Fn(Result<Option<Expr>>) -> Result<Option<Expr>>,
 ) -> Result<Expr> {
     let bound = BoundFunction::bind(function, arguments, env.context())?;
     if let Some(value) = bound.known_result() {
@@ -69,20 +90,21 @@ fn finish_call(
     }
     let folded = match writes_shown_type(bound.function.record(), &args) {
         true => None,
-        false => fold(env, &bound, &args),
+        false => judge(fold(env, &bound, &args))?,
     };
     Ok(folded.unwrap_or_else(|| Expr::call(bound, args)))
 }
 
-/// The value of a call over literals. An error stays for run time: the rows may never ask for it.
-fn fold(env: &dyn Environment, function: &BoundFunction, args: &[Expr]) -> Option<Expr> {
+/// The value of a call over literals.
+fn fold(env: &dyn Environment, function: &BoundFunction, args: &[Expr]) -> Result<Option<Expr>> {
     if function.function.record().volatility == Volatility::PerRow {
-        return None;
+        return Ok(None);
     }
     let inputs = args.iter().map(|arg| Some(Input::Column(Expr::constant(arg.as_literal()?, 1))));
-    let inputs: Vec<Input> = inputs.collect::<Option<_>>()?;
-    let column: Column = function.execute(inputs, 1, env.context()).ok()?;
-    Some(Expr::Literal(Literal { value: Arc::new(column.into_flat()), ty: function.result.clone() }))
+    let Some(inputs) = inputs.collect::<Option<Vec<Input>>>() else { return Ok(None) };
+    let column: Column = function.execute(inputs, 1, env.context())?;
+    let value = Arc::new(column.into_flat());
+    Ok(Some(Expr::Literal(Literal { value, ty: function.result.clone() })))
 }
 
 /// `SELECT expr`.
@@ -169,6 +191,12 @@ impl SelectBinder<'_> {
                 "The function '{}' can only be used as a window function, not as an aggregate function",
                 function.record().name
             );
+        }
+        // What arguments name is looked for before the function is.
+        for arg in &call.args {
+            if self.lambda_of(arg).is_none() {
+                self.expand_argument(arg)?;
+            }
         }
         Err(unknown_function(env, &call.name))
     }
@@ -415,7 +443,7 @@ impl SelectBinder<'_> {
         {
             arguments = shown;
         }
-        finish_call(env, function, &arguments, args)
+        finish_written_call(env, function, &arguments, args)
     }
 
     /// The text of a name that stands for a table; none of an alias, whose value is the name.

@@ -37,10 +37,12 @@ impl SelectBinder<'_> {
             Some(ast::GroupBy::Rollup(exprs)) => {
                 let keys = each_once(indexes(self, exprs)?);
                 self.grouping.sets = rollup(&keys);
+                self.twice_without_keys();
             }
             Some(ast::GroupBy::Cube(exprs)) => {
                 let keys = each_once(indexes(self, exprs)?);
                 self.grouping.sets = cube(&keys)?;
+                self.twice_without_keys();
             }
             Some(ast::GroupBy::GroupingSets(sets)) => {
                 let sets = sets.iter().map(|set| indexes(self, set)).collect::<Result<Vec<_>>>()?;
@@ -60,6 +62,13 @@ impl SelectBinder<'_> {
             self.bound_aliases.retain(|_, bound| bound.is_literal());
         }
         Ok(())
+    }
+
+    /// ROLLUP and CUBE of `()`: of all rows and of none of the keys, which is the same set twice.
+    fn twice_without_keys(&mut self) {
+        if self.grouping.keys.is_empty() {
+            self.grouping.sets = vec![Vec::new(); 2];
+        }
     }
 
     /// With `group_by_use_nulls`: the Nullable column of the key that an expression after aggregation is.

@@ -183,6 +183,7 @@ impl<'b> QueryBinder<'b> {
                 let shared = if sees_with { self.with_of_first(inputs)? } else { self.clone() };
                 let mut bound = Vec::with_capacity(inputs.len());
                 query_settings::check_arms(inputs)?;
+                let distinct = *op == ast::SetOp::Union && self.is_distinct(*quantifier)?;
                 for (index, input) in inputs.iter().enumerate() {
                     bound.push(match with_of(&inputs[0], input).filter(|_| index > 0 && sees_with) {
                         Some(input) => shared.arm(&input, index + 1 == inputs.len())?,
@@ -191,7 +192,7 @@ impl<'b> QueryBinder<'b> {
                 }
                 let bound = self.same_types(bound, *op)?;
                 match op {
-                    ast::SetOp::Union => self.union(bound, *quantifier),
+                    ast::SetOp::Union => self.union(bound, distinct),
                     ast::SetOp::Intersect => self.set_op(bound, SetOpKind::Intersect, *quantifier),
                     ast::SetOp::Except => self.set_op(bound, SetOpKind::Except, *quantifier),
                 }
@@ -309,8 +310,9 @@ impl<'b> QueryBinder<'b> {
             .collect()
     }
 
-    fn union(&self, inputs: Vec<BoundQuery>, quantifier: ast::SetQuantifier) -> Result<BoundQuery> {
-        let distinct = match quantifier {
+    /// Does a UNION leave out what was there before?
+    fn is_distinct(&self, quantifier: ast::SetQuantifier) -> Result<bool> {
+        Ok(match quantifier {
             ast::SetQuantifier::All => false,
             ast::SetQuantifier::Distinct => true,
             ast::SetQuantifier::None => match &*self.env.settings().union_default_mode {
@@ -320,7 +322,10 @@ impl<'b> QueryBinder<'b> {
                 ),
                 mode => mode == "DISTINCT",
             },
-        };
+        })
+    }
+
+    fn union(&self, inputs: Vec<BoundQuery>, distinct: bool) -> Result<BoundQuery> {
         let fields: Vec<Field> = inputs[0].fields.iter().map(|f| self.field_like(f, f.ty.clone())).collect();
         let inputs = inputs.into_iter().map(|i| i.plan).collect();
         let mut plan = Plan::Union(Union { inputs, fields: fields.clone() });

@@ -31,8 +31,8 @@ pub(crate) struct Attached {
 
 impl Attached {
     pub fn new(dictionary: Dictionary, load: Load, of_keys: OfKeys) -> Attached {
-        let schema = dictionary.definition.schema.clone();
-        let columns = (0..schema.columns.len()).collect();
+        let schema = dictionary.definition.shown_schema();
+        let columns = dictionary.definition.shown_order();
         Attached { dictionary, schema, columns, is_whole: true, load, of_keys }
     }
 

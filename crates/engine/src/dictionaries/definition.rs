@@ -68,6 +68,24 @@ impl Definition {
         &self.schema.columns[..self.n_keys]
     }
 
+    /// Where the columns that a reader sees are among those of the schema: of keys of several columns with ranges, the bounds
+    /// come first.
+    pub fn shown_order(&self) -> Vec<usize> {
+        let bounds = self.n_keys..self.first_attribute();
+        let keys = 0..self.n_keys;
+        let attributes = self.first_attribute()..self.schema.columns.len();
+        match self.layout.keys {
+            KeyKind::Complex => bounds.chain(keys).chain(attributes).collect(),
+            _ => keys.chain(bounds).chain(attributes).collect(),
+        }
+    }
+
+    /// The columns that a reader sees.
+    pub fn shown_schema(&self) -> TableSchema {
+        let columns = self.shown_order().into_iter().map(|at| self.schema.columns[at].clone());
+        TableSchema::new(columns.collect::<Vec<_>>())
+    }
+
     /// What is read of the source.
     pub fn source_columns(&self) -> Arc<[ColumnSchema]> {
         match self.layout.keys {

@@ -186,7 +186,7 @@ impl Table for Dictionary {
     }
 
     fn schema(&self) -> TableSchema {
-        self.definition.schema.clone()
+        self.definition.shown_schema()
     }
 
     fn takes_prewhere(&self) -> bool {

@@ -5,7 +5,9 @@ use crate::ternary_logic::as_bools;
 use chalet_base::{Error, ErrorCode, Result, bail, codes, ensure};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction};
+use chalet_function_api::{
+    Argument, Bound, Call, Constants, Context, Example, Record, ScalarFunction, Volatility,
+};
 use chalet_types::{DataType, Value};
 
 const RECORD: Record = Record {
@@ -14,6 +16,8 @@ const RECORD: Record = Record {
     syntax: "throwIf(condition[, message[, code]])",
     examples: &[Example { sql: "SELECT throwIf(1 = 2, 'Too many')", result: "0" }],
     constants: Constants::Seen,
+    // Without rows it does not fail, not even of a constant.
+    volatility: Volatility::PerRow,
     ..Record::DEFAULT
 };
 

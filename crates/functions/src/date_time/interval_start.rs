@@ -1,7 +1,7 @@
 //! `toStartOfInterval`: the start of the span of n units in which a date or timestamp lies, and `dateTrunc`.
 
 use super::starts_of_date::{monday, start_of_month};
-use super::starts_of_time::start_of_span;
+use super::starts_of_time::{first_date_time, start_of_span};
 use super::timestamps::{Takes, check_timestamp, date, date_time, ticks_per_second, zone_argument};
 use crate::plain::Plain;
 use chalet_base::{Result, bail, ensure, err};
@@ -158,6 +158,12 @@ fn execute(call: &Call) -> Result<Column> {
         DataType::Date32 => vector.values::<i32>()?.iter().map(|&x| start_of_days(x, unit, n)).collect(),
         DataType::DateTime(_) => {
             let values = vector.values::<u32>()?.iter().map(|&x| i64::from(x));
+            let start = |timestamp: i64| match unit {
+                IntervalUnit::Day => {
+                    first_date_time(start_of_days(day_of(timestamp).max(0), unit, n).into(), &clock)
+                }
+                _ => start(timestamp),
+            };
             return Ok(match call.result {
                 DataType::Date => Vector::from(
                     values.map(|x| date(start_of_days(day_of(x), unit, n))).collect::<Vec<u16>>(),

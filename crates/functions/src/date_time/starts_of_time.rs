@@ -43,8 +43,22 @@ pub fn each_start(call: &Call, f: impl Fn(i64, &LocalTime) -> i64) -> Result<Col
 }
 
 #[inline]
-pub fn start_of_day(timestamp: i64, clock: &LocalTime) -> i64 {
+fn start_of_day(timestamp: i64, clock: &LocalTime) -> i64 {
     clock.first_timestamp(clock.of_timestamp(timestamp).div_euclid(SECONDS_PER_DAY) * SECONDS_PER_DAY)
+}
+
+/// The first moment of a local day as a DateTime. Days before 1970 count as its first day, and where that begins before all
+/// timestamps the next one is meant.
+#[inline]
+pub fn first_date_time(day: i64, clock: &LocalTime) -> i64 {
+    let first = |day: i64| clock.first_timestamp(day * SECONDS_PER_DAY);
+    let day = day.max(0);
+    let start = first(day);
+    if start < 0 { first(day + 1) } else { start }
+}
+
+fn start_of_date_time(timestamp: i64, clock: &LocalTime) -> i64 {
+    first_date_time(clock.of_timestamp(timestamp).div_euclid(SECONDS_PER_DAY), clock)
 }
 
 /// The start of a span that divides the hour of the local clock.
@@ -107,7 +121,16 @@ static FUNCTIONS: &[Plain] = &[
             ..Record::DEFAULT
         },
         bind: |name, args, ctx| bind(name, args, ctx, Takes::Dates),
-        execute: |call| each_span::<86_400>(call, start_of_day),
+        execute: |call| match call.args[0].ty {
+            DataType::DateTime(_) => each_span::<86_400>(call, start_of_date_time),
+            DataType::Date => {
+                let clock = LocalTime::new(zone(call)?);
+                let days = call.vector(0).values::<u16>()?.iter();
+                let starts = days.map(|&day| date_time(first_date_time(day.into(), &clock)));
+                Ok(Vector::from(starts.collect::<Vec<u32>>()).into())
+            }
+            _ => each_start(call, start_of_day),
+        },
     },
     Plain {
         record: Record {

@@ -1,6 +1,7 @@
 //! `tumble`, `hop` and their starts and ends: the span of time in which a timestamp lies, on a fixed grid or a sliding one.
 
 use super::interval_start::{start_of_days, start_of_seconds};
+use super::starts_of_time::first_date_time;
 use super::timestamps::{date, date_time, zone_argument};
 use crate::interval;
 use crate::lanes::Operand;
@@ -9,7 +10,7 @@ use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Column, Data, Struct, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{Argument, Bound, Call, Context, Example, Record, Registry};
-use chalet_types::calendar::{LocalTime, SECONDS_PER_DAY, split_day};
+use chalet_types::calendar::{LocalTime, split_day};
 use chalet_types::{DataType, IntervalUnit, TimeZone, Value};
 
 /// Windows of `length` units, one beginning every `step` units.
@@ -119,9 +120,8 @@ fn windows_of(call: &Call) -> Result<(Vector, Vector)> {
     // The grid of the steps: the last of the windows that hold a timestamp begins at its point.
     let grid: Vector = match unit {
         IntervalUnit::Day => {
-            let midnight = |day: i32| clock.first_timestamp(i64::from(day) * SECONDS_PER_DAY);
-            let starts =
-                timestamps.iter().map(|&x| date_time(midnight(start_of_days(day_of(x), unit, step))));
+            let start = |x| first_date_time(start_of_days(day_of(x).max(0), unit, step).into(), &clock);
+            let starts = timestamps.iter().map(|&x| date_time(start(x)));
             starts.collect::<Vec<u32>>().into()
         }
         _ if windows.ty == DataType::Date => {

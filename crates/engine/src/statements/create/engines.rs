@@ -171,7 +171,6 @@ const OTHERS: &[&str] = &[
     "DeltaLakeAzure",
     "DeltaLakeLocal",
     "DeltaLakeS3",
-    "FileLog",
     "FuzzJSON",
     "FuzzQuery",
     "Hudi",
@@ -188,12 +187,30 @@ const OTHERS: &[&str] = &[
     "QueryRunner",
     "Remote",
     "RemoteSecure",
-    "S3Queue",
 ];
 
 /// What the kernel says of engines that it refuses as it stands alone.
 fn refused(name: &str, create: &ast::CreateTable, storage: &ast::Storage, ctx: &QueryContext) -> Result<()> {
     match name {
+        "FileLog" => {
+            ensure!(
+                arguments(storage).len() == 2,
+                NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
+                "Arguments size of StorageFileLog should be 2, path and format name"
+            );
+            bail!(
+                BAD_ARGUMENTS,
+                "Table engine FileLog follows files below `user_files_path` alone, and there is none"
+            )
+        }
+        "S3Queue" => {
+            ensure!(
+                !arguments(storage).is_empty(),
+                BAD_ARGUMENTS,
+                "External data source must have arguments"
+            );
+            bail!(NO_ELEMENTS_IN_CONFIG, "Table engine S3Queue needs a Keeper, and there is none")
+        }
         "KeeperMap" => bail!(
             BAD_ARGUMENTS,
             "KeeperMap is disabled because 'keeper_map_path_prefix' config is not defined"

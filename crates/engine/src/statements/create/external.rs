@@ -3,6 +3,7 @@
 
 use super::columns::{schema_of, stored_schema};
 use super::engine::{Engine, Found, New};
+use super::kafka;
 use super::log::LOG;
 use crate::external_functions::unreachable;
 use crate::formats::FORMATS;
@@ -269,12 +270,9 @@ fn check_arguments(kind: &Kind, new: &New, args: &[ast::Expr]) -> Result<()> {
         "{}",
         kind.usage
     );
-    let is_named = new.storage.settings.iter().any(|setting| setting.name.name == "kafka_broker_list");
-    ensure!(
-        kind.name != "Kafka" || is_named || !args.is_empty(),
-        NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
-        "Required parameter 'kafka_broker_list' for storage Kafka not specified"
-    );
+    if kind.name == "Kafka" {
+        kafka::check(new, args)?;
+    }
     let Some(first) = args.first() else { return Ok(()) };
     let Some(address) = text(first) else {
         let what = if matches!(kind.name, "MySQL" | "PostgreSQL") { "host:port" } else { "url" };

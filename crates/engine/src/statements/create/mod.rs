@@ -4,7 +4,7 @@
 //! - [`clauses`]: what they share
 //! - [`columns`]: the columns of tables and views
 //! - [`engine`]: what an engine of tables is
-//! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`], [`external`]: engines
+//! - [`log`], [`file`], [`keyed`], [`merged`], [`merge_tree`], [`over_dictionary`], [`external`], [`kafka`]: engines
 //! - [`merge_tree_settings`], [`old_syntax`], [`projection`], [`row_merging`], [`sampling`], [`skip_index`], [`vector_index`], [`ttl`]: what belongs to ENGINE = MergeTree
 //! - [`materialized`]: MATERIALIZED VIEW
 //! - [`engines`]: which engines there are
@@ -20,6 +20,7 @@ mod engines;
 mod external;
 mod file;
 mod function;
+mod kafka;
 mod keyed;
 mod log;
 mod materialized;
