@@ -379,7 +379,10 @@ fn file(args: &[TableArgument], ctx: &QueryContext) -> Result<Arc<dyn Table>> {
         return Ok(Arc::new(FileTable::open(&path, format, None, word(3), context)?));
     };
     let declared = structure_columns(&written, ctx)?;
-    let structure = declared.iter().map(|c| (c.name.to_string(), c.ty.clone())).collect();
+    let structure = declared
+        .iter()
+        .map(|c| (c.name.to_string(), c.shown_type().unwrap_or_else(|| c.ty.clone())))
+        .collect();
     let table = FileTable::open(&path, format, Some(structure), word(3), context)?;
     let schema = TableSchema::new(declared);
     Ok(Arc::new(table.declared_as(FileDefaults { schema, defaults: PartDefaults::new(ctx) })))

@@ -428,7 +428,7 @@ impl Table for FileTable {
             "Table '{}' is in readonly mode because of globs in filepath",
             self.path
         );
-        let FileTable { path, format, structure, context, .. } = self;
+        let FileTable { path, format, shown: structure, context, .. } = self;
         let compression = self.compression.as_deref();
         Ok(Box::new(FileInserter::open(&Target { path, format, compression, structure, context })?))
     }

@@ -130,7 +130,7 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
                 && let ast::InsertSource::Query(query) = &insert.source
             {
                 let bound = bind(query, ctx)?;
-                let structure = TableArgument::Word(structure_text(&bound.fields));
+                let structure = TableArgument::Word(structure_text(&bound.fields, ctx));
                 match args.get_mut(place) {
                     Some(auto) => *auto = structure,
                     None => {
@@ -152,9 +152,9 @@ fn target(insert: &ast::Insert, ctx: &QueryContext) -> Result<Destination> {
     }
 }
 
-fn structure_text(fields: &[Field]) -> String {
-    let columns =
-        fields.iter().map(|f| format!("`{}` {}", f.name.replace('\\', "\\\\").replace('`', "\\`"), f.ty));
+fn structure_text(fields: &[Field], ctx: &QueryContext) -> String {
+    let quoted = |name: &str| name.replace('\\', "\\\\").replace('`', "\\`");
+    let columns = fields.iter().map(|f| format!("`{}` {}", quoted(&f.name), ctx.ids.shown_type(f)));
     columns.collect::<Vec<_>>().join(", ")
 }
 
