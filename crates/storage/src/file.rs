@@ -428,9 +428,9 @@ impl Table for FileTable {
             "Table '{}' is in readonly mode because of globs in filepath",
             self.path
         );
-        let FileTable { path, format, shown: structure, context, .. } = self;
+        let FileTable { path, format, structure, shown, context, .. } = self;
         let compression = self.compression.as_deref();
-        Ok(Box::new(FileInserter::open(&Target { path, format, compression, structure, context })?))
+        Ok(Box::new(FileInserter::open(&Target { path, format, compression, structure, shown, context })?))
     }
 
     fn truncate(&self) -> Result<()> {

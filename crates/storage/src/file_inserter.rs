@@ -16,6 +16,8 @@ pub(crate) struct Target<'a> {
     /// By name; by the path's suffix where there is none.
     pub compression: Option<&'a str>,
     pub structure: &'a Schema,
+    /// The same with what columns show in place of their types.
+    pub shown: &'a Schema,
     pub context: &'a FileContext,
 }
 
@@ -51,7 +53,7 @@ impl FileInserter {
         let append = append && !table.format.capabilities.no_append;
         let request = WriteRequest {
             header: table.structure.clone().into(),
-            shown: Arc::default(),
+            shown: table.shown.iter().map(|(_, ty)| ty.clone()).collect(),
             settings: context.settings.clone(),
             time_zone: context.time_zone.clone(),
             page_rows: None,
