@@ -243,7 +243,9 @@ fn consumer(wire: &SharedWire, counted: &Arc<Mutex<Profile>>, charge: &Charge) -
         let packet = match part {
             StreamPart::Header(rows, _) => {
                 let block = no_rows(rows.types.iter());
-                let shown = if rows.shown.is_empty() { rows.types } else { rows.shown.to_vec() };
+                // The oldest clients do not know SimpleAggregateFunction.
+                let is_plain = rows.shown.is_empty() || wire.lock().dialect.revision <= revision::OLDEST;
+                let shown = if is_plain { rows.types } else { rows.shown.to_vec() };
                 schema = rows.names.into_iter().zip(shown).collect();
                 counted.lock().unwrap_or_else(PoisonError::into_inner).blocks += 1;
                 Packet::Data(Rows { schema: schema.clone(), block })
