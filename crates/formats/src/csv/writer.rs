@@ -35,10 +35,9 @@ impl CsvLayout {
             && settings.output_format_csv_header_serialize_tuple_into_separate_columns;
         let mut columns = Vec::new();
         for (column, (name, ty)) in self.request.header.iter().enumerate() {
-            if spread {
-                spread_tuple(name, ty, &mut columns);
-            } else {
-                columns.push((name.clone(), self.request.type_name(column)));
+            match ty {
+                DataType::Tuple(_) if spread => spread_tuple(name, ty, &mut columns),
+                _ => columns.push((name.clone(), self.request.type_name(column))),
             }
         }
         columns
