@@ -157,5 +157,5 @@ def test_every_switch_is_asked_for():
 
 
 def test_every_mechanism_is_asked_for_by_type():
-    asked = {event for event, *_ in BY_SETTINGS.values()} | {event for event, _ in SWITCHES.values()} | {"CollectorSuspensions"}
+    asked = {event for event, *_ in BY_SETTINGS.values()} | {event for event, _ in SWITCHES.values()} | {"CollectorSuspensions", "ParquetPartsOfDictionaries"}
     assert {one.counter for one in MECHANISMS if one.counter} <= asked

@@ -144,8 +144,13 @@ impl Printer {
                     self.tall_list(list, |p, e| p.expr(e));
                 }
                 GroupBy::Rollup(list) | GroupBy::Cube(list) => {
-                    self.word("GROUP BY");
-                    self.tall_list(list, |p, e| p.expr(e));
+                    match list.is_empty() {
+                        true => self.word("GROUP BY ()"),
+                        false => {
+                            self.word("GROUP BY");
+                            self.tall_list(list, |p, e| p.expr(e));
+                        }
+                    }
                     self.indented(Self::line);
                     self.word(if matches!(group, GroupBy::Cube(_)) { "WITH CUBE" } else { "WITH ROLLUP" });
                 }
