@@ -42,32 +42,16 @@ pub fn write(out: &mut Vec<u8>, settings: &[Setting]) {
 }
 
 pub fn read(from: &mut impl Source) -> Result<Vec<Setting>> {
-    let mut settings = Vec::new();
-    loop {
-        let name = bounded::text(from, SHORT, "the name of a setting")?;
-        if name.is_empty() {
-            return Ok(settings);
-        }
-        if settings.len() == MAX_SETTINGS {
-            bail!(TOO_LARGE_ARRAY_SIZE, "Too many settings (maximum: {MAX_SETTINGS})");
-        }
+    read_each(from, |from, name| {
         let flags = from.var_uint()?;
         let value = bounded::text(from, LONG, "the value of a setting")?;
-        settings.push(Setting { name, value, flags });
-    }
+        Ok(Setting { name, value, flags })
+    })
 }
 
 /// Reads settings as old clients write them: values without flags, in forms that both sides know.
 pub fn read_formed(from: &mut impl Source, form: impl Fn(&str) -> Option<Form>) -> Result<Vec<Setting>> {
-    let mut settings = Vec::new();
-    loop {
-        let name = bounded::text(from, SHORT, "the name of a setting")?;
-        if name.is_empty() {
-            return Ok(settings);
-        }
-        if settings.len() == MAX_SETTINGS {
-            bail!(TOO_LARGE_ARRAY_SIZE, "Too many settings (maximum: {MAX_SETTINGS})");
-        }
+    read_each(from, |from, name| {
         // Where the value ends is not known either.
         let Some(form) = form(&name) else { bail!(UNKNOWN_SETTING, "Unknown setting {name}") };
         let value = match form {
@@ -78,7 +62,25 @@ pub fn read_formed(from: &mut impl Source, form: impl Fn(&str) -> Option<Form>) 
             }
             Form::Text => bounded::text(from, LONG, "the value of a setting")?,
         };
-        settings.push(Setting { name, value, flags: 0 });
+        Ok(Setting { name, value, flags: 0 })
+    })
+}
+
+/// Reads names up to one of no bytes; `rest` reads what follows each.
+fn read_each<S: Source>(
+    from: &mut S,
+    rest: impl Fn(&mut S, String) -> Result<Setting>,
+) -> Result<Vec<Setting>> {
+    let mut settings = Vec::new();
+    loop {
+        let name = bounded::text(from, SHORT, "the name of a setting")?;
+        if name.is_empty() {
+            return Ok(settings);
+        }
+        if settings.len() == MAX_SETTINGS {
+            bail!(TOO_LARGE_ARRAY_SIZE, "Too many settings (maximum: {MAX_SETTINGS})");
+        }
+        settings.push(rest(from, name)?);
     }
 }
 

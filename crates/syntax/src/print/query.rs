@@ -3,7 +3,7 @@
 use super::Printer;
 use super::text::write_quoted;
 use crate::ast::{
-    GroupBy, Join, JoinConstraint, JoinKind, JoinLocality, JoinStep, JoinStrictness, ObjectName, Query,
+    Expr, GroupBy, Join, JoinConstraint, JoinKind, JoinLocality, JoinStep, JoinStrictness, ObjectName, Query,
     Ratio, Select, SetExpr, SetOp, SetQuantifier, TableExpr, TableKind, WithItem,
 };
 
@@ -131,6 +131,15 @@ impl Printer {
         }
     }
 
+    fn group_keys(&mut self, keys: &[Expr]) {
+        if keys.is_empty() {
+            self.word("GROUP BY ()");
+        } else {
+            self.word("GROUP BY");
+            self.tall_list(keys, |p, e| p.expr(e));
+        }
+    }
+
     fn group_by(&mut self, select: &Select) {
         if let Some(group) = &select.group_by {
             self.line();
@@ -138,19 +147,9 @@ impl Printer {
                 GroupBy::All => self.word("GROUP BY ALL"),
                 GroupBy::AllRollup => self.word("GROUP BY ALL WITH ROLLUP"),
                 GroupBy::AllCube => self.word("GROUP BY ALL WITH CUBE"),
-                GroupBy::Exprs(list) if list.is_empty() => self.word("GROUP BY ()"),
-                GroupBy::Exprs(list) => {
-                    self.word("GROUP BY");
-                    self.tall_list(list, |p, e| p.expr(e));
-                }
+                GroupBy::Exprs(list) => self.group_keys(list),
                 GroupBy::Rollup(list) | GroupBy::Cube(list) => {
-                    match list.is_empty() {
-                        true => self.word("GROUP BY ()"),
-                        false => {
-                            self.word("GROUP BY");
-                            self.tall_list(list, |p, e| p.expr(e));
-                        }
-                    }
+                    self.group_keys(list);
                     self.indented(Self::line);
                     self.word(if matches!(group, GroupBy::Cube(_)) { "WITH CUBE" } else { "WITH ROLLUP" });
                 }
