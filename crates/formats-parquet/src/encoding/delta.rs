@@ -1,16 +1,49 @@
 //! DELTA_BINARY_PACKED: a first value, then blocks of bit-packed differences.
 
 use super::{cut_short, rle};
+use arrow_buffer::{ArrowNativeType, Buffer, ToByteSlice};
 use chalet_base::{Result, bail, ensure};
 
 /// An integer that is stored so: differences wrap at its width, as the format demands.
 pub trait Integer: Copy {
     fn of(value: i64) -> Self;
+
+    /// Appends the values behind `last`, whose differences are these above `least`; returns the last one, of which the bits
+    /// that the type has are right.
+    fn sums(deltas: &[u32], least: i64, mut last: i64, values: &mut Vec<Self>) -> i64 {
+        values.extend(deltas.iter().map(|&delta| {
+            // One addition after the other is all that has to wait for the value before.
+            last = last.wrapping_add(least.wrapping_add(delta.into()));
+            Self::of(last)
+        }));
+        last
+    }
 }
 
 impl Integer for i32 {
     fn of(value: i64) -> i32 {
         value as i32
+    }
+
+    /// Four sums at a time: the value before is waited for once in four.
+    fn sums(deltas: &[u32], least: i64, last: i64, values: &mut Vec<i32>) -> i64 {
+        let (least, mut last) = (least as i32, last as i32);
+        let steps = [1, 2, 3, 4].map(|n: i32| least.wrapping_mul(n));
+        let start = values.len();
+        values.resize(start + deltas.len(), 0);
+        let (fours, rest) = values[start..].as_chunks_mut::<4>();
+        let (from, from_rest) = deltas.as_chunks::<4>();
+        for (four, &[a, b, c, d]) in fours.iter_mut().zip(from) {
+            let ab = a.wrapping_add(b);
+            let sums = [a, ab, ab.wrapping_add(c), ab.wrapping_add(c.wrapping_add(d))];
+            *four = std::array::from_fn(|i| last.wrapping_add(steps[i].wrapping_add(sums[i] as i32)));
+            last = four[3];
+        }
+        for (value, &delta) in rest.iter_mut().zip(from_rest) {
+            last = last.wrapping_add(least.wrapping_add(delta as i32));
+            *value = last;
+        }
+        last.into()
     }
 }
 
@@ -61,11 +94,6 @@ impl Values {
         Ok(Values { per_mini, n_mini, total, decoded: 0, last, at })
     }
 
-    /// How many there are, decoded or not.
-    pub fn len(&self) -> usize {
-        self.total
-    }
-
     /// Where the bytes behind all of them begin: widths say it, nothing is decoded.
     pub fn end(&self, bytes: &[u8]) -> Result<usize> {
         let (mut at, mut left) = (self.at, self.total - self.decoded);
@@ -73,12 +101,12 @@ impl Values {
         left -= usize::from(self.decoded == 0 && left > 0);
         while left > 0 {
             let (_, widths) = self.block(bytes, &mut at)?;
-            for &width in widths {
+            for same in widths.chunk_by(|a, b| a == b) {
                 if left == 0 {
                     break;
                 }
-                let wanted = left.min(self.per_mini);
-                at = self.part(bytes, at, width, wanted)?.1;
+                let wanted = left.min(self.per_mini * same.len());
+                at = self.part(bytes, at, same, wanted)?.1;
                 left -= wanted;
             }
         }
@@ -91,18 +119,25 @@ impl Values {
             values.push(T::of(self.last));
             self.decoded = 1;
         }
-        let mut scratch = Vec::with_capacity(self.per_mini);
-        while self.decoded < n.min(self.total) {
+        let n = n.min(self.total);
+        if self.decoded >= n {
+            return Ok(());
+        }
+        let per_block = self.per_mini * self.n_mini;
+        values.reserve((n - self.decoded).next_multiple_of(per_block).min(self.total - self.decoded));
+        let mut scratch = Vec::with_capacity(per_block.min(self.total));
+        while self.decoded < n {
             let mut at = self.at;
             let (least, widths) = self.block(bytes, &mut at)?;
-            for &width in widths {
-                let wanted = (self.total - self.decoded).min(self.per_mini);
+            // Parts of one width are one stretch of bits.
+            for same in widths.chunk_by(|a, b| a == b) {
+                let wanted = (self.total - self.decoded).min(self.per_mini * same.len());
                 if wanted == 0 {
                     // Parts behind the last value have a width but no bytes.
                     break;
                 }
-                let (packed, end) = self.part(bytes, at, width, wanted)?;
-                self.last = unpack(packed, width.into(), wanted, least, self.last, values, &mut scratch);
+                let (packed, end) = self.part(bytes, at, same, wanted)?;
+                self.last = unpack(packed, same[0].into(), wanted, least, self.last, values, &mut scratch);
                 self.decoded += wanted;
                 at = end;
             }
@@ -120,16 +155,79 @@ impl Values {
         Ok((least, widths))
     }
 
-    /// The packed differences of a part of which `wanted` are there, and where what follows begins.
-    fn part<'a>(&self, bytes: &'a [u8], at: usize, width: u8, wanted: usize) -> Result<(&'a [u8], usize)> {
+    /// The packed differences of parts of one width, of which `wanted` are there, and where what follows begins.
+    fn part<'a>(&self, bytes: &'a [u8], at: usize, same: &[u8], wanted: usize) -> Result<(&'a [u8], usize)> {
+        let width = usize::from(same[0]);
         if width > 64 {
             bail!(INCORRECT_DATA, "Invalid bit width {width} in delta encoding of Parquet page");
         }
-        let width = usize::from(width);
         // The last part may be cut after the bytes that are needed.
         let packed = bytes.get(at..).filter(|packed| packed.len() >= (wanted * width).div_ceil(8));
         let packed = packed.ok_or_else(|| cut_short("deltas"))?;
-        Ok((packed, (at + self.per_mini * width / 8).min(bytes.len())))
+        // Parts behind the last value have no bytes.
+        let n_parts = wanted.div_ceil(self.per_mini);
+        Ok((packed, (at + n_parts * self.per_mini * width / 8).min(bytes.len())))
+    }
+}
+
+/// Values that are decoded as far as they were asked for.
+pub struct Lazy<T> {
+    coded: Values,
+    pub decoded: Vec<T>,
+}
+
+impl<T: Integer> Lazy<T> {
+    /// At most `max` values, which begin at a place in the bytes.
+    pub fn open(bytes: &[u8], at: usize, max: usize) -> Result<Lazy<T>> {
+        Ok(Lazy { coded: Values::open(bytes, at, max)?, decoded: Vec::new() })
+    }
+
+    /// How many there are, decoded or not.
+    pub fn len(&self) -> usize {
+        self.coded.total
+    }
+
+    /// Where the bytes behind all of them begin.
+    pub fn end(&self, bytes: &[u8]) -> Result<usize> {
+        self.coded.end(bytes)
+    }
+
+    /// Decodes the first `n`, which there are.
+    pub fn decode(&mut self, bytes: &[u8], n: usize) -> Result<()> {
+        self.coded.decode(bytes, n, &mut self.decoded)
+    }
+}
+
+/// The values of a page, taken or passed by: those behind the last that is wanted are not decoded.
+pub struct Numbers<T> {
+    page: Buffer,
+    values: Lazy<T>,
+    /// The next one.
+    at: usize,
+}
+
+impl<T: Integer + ArrowNativeType> Numbers<T> {
+    /// A page of at most `max` values.
+    pub fn open(page: Buffer, max: usize) -> Result<Numbers<T>> {
+        Ok(Numbers { values: Lazy::open(&page, 0, max)?, page, at: 0 })
+    }
+
+    pub fn skip(&mut self, n: usize) -> Result<()> {
+        ensure!(
+            n <= self.values.len() - self.at,
+            CANNOT_READ_ALL_DATA,
+            "Parquet page ends before its values"
+        );
+        self.at += n;
+        Ok(())
+    }
+
+    /// The bytes of the next `n` values.
+    pub fn take(&mut self, n: usize) -> Result<&[u8]> {
+        let start = self.at;
+        self.skip(n)?;
+        self.values.decode(&self.page, self.at)?;
+        Ok(self.values.decoded[start..self.at].to_byte_slice())
     }
 }
 
@@ -152,12 +250,7 @@ fn unpack<T: Integer>(
     if width <= 32 {
         scratch.clear();
         rle::unpack(packed, width, 0, n, scratch);
-        values.extend(scratch.iter().map(|&delta| {
-            // One addition after the other is all that has to wait for the value before.
-            last = last.wrapping_add(least.wrapping_add(delta.into()));
-            T::of(last)
-        }));
-        return last;
+        return T::sums(scratch, least, last, values);
     }
     values.reserve(n);
     rle::unpack_wide(packed, width, n, |delta| {
@@ -253,7 +346,7 @@ mod tests {
                 let (decoded, len) = decode::<i64>(&bytes, n).unwrap();
                 assert_eq!((&decoded, len), (&values, bytes.len()), "{width} bits, {n} values");
                 let mut parts = Values::open(&bytes, 0, n).unwrap();
-                assert_eq!((parts.len(), parts.end(&bytes).unwrap()), (n, bytes.len()));
+                assert_eq!((parts.total, parts.end(&bytes).unwrap()), (n, bytes.len()));
                 let mut decoded = Vec::<i64>::new();
                 for wanted in [0, 1, 2, 40, n] {
                     parts.decode(&bytes, wanted.min(n), &mut decoded).unwrap();
@@ -261,6 +354,16 @@ mod tests {
                     assert_eq!(decoded, values[..decoded.len()]);
                     assert_eq!(parts.end(&bytes).unwrap(), bytes.len());
                 }
+                let mut numbers = Numbers::<i64>::open(bytes.clone().into(), n).unwrap();
+                let (mut at, mut step) = (0, 0);
+                while at < n {
+                    numbers.skip(step.min(n - at)).unwrap();
+                    at += step.min(n - at);
+                    let part = &values[at..n.min(at + 7)];
+                    assert_eq!(numbers.take(part.len()).unwrap(), part.to_byte_slice());
+                    (at, step) = (at + part.len(), step + 9);
+                }
+                assert!(numbers.take(1).is_err() && numbers.skip(1).is_err());
                 let narrow: Vec<i32> = values.iter().map(|&value| value as i32).collect();
                 assert_eq!(decode::<i32>(&bytes, n).unwrap().0, narrow);
                 for cut in 0..bytes.len() {

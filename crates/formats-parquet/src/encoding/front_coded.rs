@@ -3,7 +3,8 @@
 //! All lengths come first, so that strings are passed by without being built: one in the middle of a page is put together from
 //! the suffixes before it, walking back. Lengths behind the last string that is wanted are not decoded.
 
-use super::{cut_short, delta};
+use super::cut_short;
+use super::delta::Lazy;
 use arrow_buffer::Buffer;
 use chalet_base::{Result, bail, ensure};
 use chalet_columns::Strings;
@@ -13,9 +14,9 @@ use chalet_columns::strings::INLINE;
 pub struct FrontCoded {
     page: Buffer,
     /// Bytes shared with the string before, of each string of the page.
-    prefixes: Lengths,
+    prefixes: Lazy<i32>,
     /// Bytes that follow them.
-    suffixes: Lengths,
+    suffixes: Lazy<i32>,
     /// All suffixes.
     rest: Buffer,
     /// The next string, and where its suffix begins.
@@ -23,23 +24,6 @@ pub struct FrontCoded {
     at: usize,
     /// Parts that were taken.
     taken: usize,
-}
-
-/// Lengths of the strings of a page, decoded as far as they were asked for.
-struct Lengths {
-    coded: delta::Values,
-    decoded: Vec<i32>,
-}
-
-impl Lengths {
-    fn open(page: &[u8], at: usize, max: usize) -> Result<Lengths> {
-        Ok(Lengths { coded: delta::Values::open(page, at, max)?, decoded: Vec::new() })
-    }
-
-    /// Decodes the first `n`, which there are.
-    fn decode(&mut self, page: &[u8], n: usize) -> Result<()> {
-        self.coded.decode(page, n, &mut self.decoded)
-    }
 }
 
 /// After so many parts of a page all that is left of it is taken at once: each part looks for its beginning anew.
@@ -51,21 +35,21 @@ const SHORT: usize = 16;
 impl FrontCoded {
     /// A page of at most `max` strings.
     pub fn open(page: &Buffer, max: usize) -> Result<FrontCoded> {
-        let prefixes = Lengths::open(page, 0, max)?;
-        let suffixes = Lengths::open(page, prefixes.coded.end(page)?, max)?;
-        let (n, n_suffixes) = (prefixes.coded.len(), suffixes.coded.len());
+        let prefixes = Lazy::open(page, 0, max)?;
+        let suffixes = Lazy::open(page, prefixes.end(page)?, max)?;
+        let (n, n_suffixes) = (prefixes.len(), suffixes.len());
         ensure!(
             n == n_suffixes,
             INCORRECT_DATA,
             "Parquet page has {n} string prefixes and {n_suffixes} suffixes"
         );
-        let rest = page.slice(suffixes.coded.end(page)?);
+        let rest = page.slice(suffixes.end(page)?);
         Ok(FrontCoded { page: page.clone(), prefixes, suffixes, rest, next: 0, at: 0, taken: 0 })
     }
 
     /// Strings that are left.
     pub fn len(&self) -> usize {
-        self.prefixes.coded.len() - self.next
+        self.prefixes.len() - self.next
     }
 
     /// Whether so much of the page was asked for in parts that the rest is better taken at once.

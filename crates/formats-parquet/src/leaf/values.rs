@@ -1,9 +1,10 @@
 //! The values of one page in whichever encoding: taken or passed by, some at a time.
 
 use super::kind::Kind;
+use crate::encoding::delta::Numbers;
 use crate::encoding::front_coded::FrontCoded;
 use crate::encoding::rle::Rle;
-use crate::encoding::{alp, byte_array, cut_short, delta, split};
+use crate::encoding::{alp, byte_array, cut_short, split};
 use crate::schema::Conversion;
 use crate::thrift::encoding;
 use arrow_buffer::Buffer;
@@ -17,6 +18,9 @@ pub enum Values {
         width: usize,
         at: usize,
     },
+    /// Numbers as differences.
+    Deltas32(Box<Numbers<i32>>),
+    Deltas64(Box<Numbers<i64>>),
     /// Plain booleans: bits.
     Bits {
         bytes: Buffer,
@@ -80,13 +84,8 @@ impl Values {
                     bit_width.into(),
                 )?)
             }
-            (encoding::DELTA_BINARY_PACKED, Some(width @ (4 | 8))) => {
-                let bytes = match width {
-                    4 => Buffer::from_vec(delta::decode::<i32>(&bytes, n)?.0),
-                    _ => Buffer::from_vec(delta::decode::<i64>(&bytes, n)?.0),
-                };
-                Values::Fixed { bytes, width, at: 0 }
-            }
+            (encoding::DELTA_BINARY_PACKED, Some(4)) => Values::Deltas32(Box::new(Numbers::open(bytes, n)?)),
+            (encoding::DELTA_BINARY_PACKED, Some(8)) => Values::Deltas64(Box::new(Numbers::open(bytes, n)?)),
             (encoding::BYTE_STREAM_SPLIT, Some(width @ 1..)) => {
                 // How many of the entries are not NULL follows from the length.
                 let n = bytes.len() / width;
@@ -139,6 +138,8 @@ impl Values {
                 kind.push_fixed(column, part)?;
                 *at += part.len();
             }
+            Values::Deltas32(numbers) => kind.push_fixed(column, numbers.take(n)?)?,
+            Values::Deltas64(numbers) => kind.push_fixed(column, numbers.take(n)?)?,
             Values::Bits { bytes, at } => {
                 if *at + n > bytes.len() * 8 {
                     return Err(cut_short("booleans"));
@@ -209,6 +210,8 @@ impl Values {
                 let end = n.checked_mul(*width).and_then(|len| at.checked_add(len));
                 *at = end.filter(|&end| end <= bytes.len()).ok_or_else(|| cut_short("values"))?;
             }
+            Values::Deltas32(numbers) => numbers.skip(n)?,
+            Values::Deltas64(numbers) => numbers.skip(n)?,
             Values::Bits { at, .. } => *at += n,
             Values::Runs(runs) | Values::Codes(runs) => runs.skip(n)?,
             Values::ByteArrays { page, at } => *at = byte_array::skip_plain(page, *at, n)?,
