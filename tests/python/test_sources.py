@@ -393,6 +393,18 @@ def test_a_reader_that_raises(db):
     assert caught.value.name == "PY_EXCEPTION_OCCURED"
 
 
+def test_a_variable_is_no_view_with_parameters(db):
+    class Touched:
+        def __getattribute__(self, name):
+            raise RuntimeError(name)
+
+    numbers = Touched()
+    assert rows(db, "SELECT count() FROM numbers(10)") == [(10,)]
+    db.execute("CREATE VIEW seen AS SELECT {n:UInt8} AS n")
+    seen = Touched()
+    assert rows(db, "SELECT n FROM seen(n = 3)") == [(3,)]
+
+
 # --- pandas' ways ---
 
 

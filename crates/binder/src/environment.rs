@@ -20,6 +20,9 @@ pub trait Environment {
     /// A table or view by name, with its full name; `None` when there is none.
     fn table(&self, database: Option<&str>, name: &str) -> Result<Option<(Arc<dyn Table>, Arc<str>)>>;
 
+    /// The same of what statements have made alone: no variable of the caller is looked for.
+    fn made_table(&self, name: &str) -> Result<Option<Arc<dyn Table>>>;
+
     /// The error for a table that is not there.
     fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error;
 

@@ -37,6 +37,10 @@ impl Environment for WithParameters<'_> {
         self.session.table(database, name)
     }
 
+    fn made_table(&self, name: &str) -> Result<Option<Arc<dyn Table>>> {
+        self.session.made_table(name)
+    }
+
     fn unknown_table(&self, database: Option<&str>, name: &str) -> chalet_base::Error {
         self.session.unknown_table(database, name)
     }
@@ -120,7 +124,7 @@ impl SelectBinder<'_> {
     /// `v(p = 1)` where `v` is a view with parameters; `None` when it is not one.
     pub(crate) fn view_with_parameters(&mut self, call: &ast::Call) -> Result<Option<BoundQuery>> {
         let env = self.query.env;
-        let Some((view, _)) = env.table(None, &call.name)? else { return Ok(None) };
+        let Some(view) = env.made_table(&call.name)? else { return Ok(None) };
         if !has_parameters(&*view) {
             return Ok(None);
         }

@@ -37,6 +37,10 @@ impl Environment for QueryContext {
         tables::find_with(self, self.replacement_scan.as_deref(), database, name)
     }
 
+    fn made_table(&self, name: &str) -> Result<Option<Arc<dyn Table>>> {
+        Ok(tables::find(self, None, name)?.map(|(table, _)| table))
+    }
+
     fn unknown_table(&self, database: Option<&str>, name: &str) -> Error {
         let shown = match database {
             Some(database) => format!("{database}.{name}"),

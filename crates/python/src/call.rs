@@ -5,6 +5,7 @@ use crate::error::to_python;
 use crate::watch::Order;
 use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -135,7 +136,8 @@ const CO_OPTIMIZED: u32 = 1;
 
 /// The innermost frame; a thread of the engine has none.
 fn frame(py: Python<'_>) -> PyResult<Option<Bound<'_, PyAny>>> {
-    Ok(py.import(intern!(py, "sys"))?.call_method0(intern!(py, "_getframe")).ok())
+    static GETFRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    Ok(GETFRAME.import(py, "sys", "_getframe")?.call0().ok())
 }
 
 /// Variables of the innermost frame that is not of this package, or of the one that made the call of this thread.
