@@ -204,12 +204,17 @@ impl SelectBinder<'_> {
                 }
             }
             if is_array && left_is_array && !call.args.is_empty() && call.args.iter().all(is_array_literal) {
-                return call.args.iter().map(|a| self.expr(a)).collect();
+                let rows = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
+                if depth(rows[0].ty()) >= depth(left.ty()) {
+                    return Ok(rows);
+                }
             }
         }
         let bound = self.expr(right)?;
         let spread = match bound.ty().bare() {
-            DataType::Array(inner) => !left_is_array || matches!(**inner, DataType::Array(_)),
+            DataType::Array(inner) => {
+                !left_is_array || matches!(**inner, DataType::Array(_)) && depth(inner) >= depth(left.ty())
+            }
             DataType::Tuple(fields) => {
                 !left_is_tuple
                     || depth(bound.ty()) > depth(left.ty())
@@ -333,7 +338,19 @@ impl SelectBinder<'_> {
             return Ok(None);
         }
         let env = self.query.env;
-        let expr = Expr::Literal(literal.clone());
+        if let Some(converted) = self.exact_parts(&value, literal.ty.bare(), ty.bare())? {
+            return Ok(converted);
+        }
+        let mut expr = Expr::Literal(literal.clone());
+        if ty.bare().is_string() {
+            if literal.ty.bare().is_string() && *ty.bare() == DataType::String {
+                return Ok(Some(value));
+            }
+            expr = match self.text_of_field(&value, literal)? {
+                Some(text) => Expr::literal(&Value::string(text), DataType::String)?,
+                None => expr,
+            };
+        }
         if literal.ty.bare().is_string() && ty.bare().is_number() {
             return match cast(env, expr, ty.bare())? {
                 Expr::Literal(converted) => Ok(Some(converted.value())),
@@ -363,6 +380,9 @@ impl SelectBinder<'_> {
             return Ok(value);
         }
         if literal.ty.bare().is_number() && ty.bare().is_number() {
+            if let DataType::Decimal { precision, scale } = *ty.bare() {
+                self.check_fits(&expr, literal.ty.bare(), precision - scale, ty.bare())?;
+            }
             let target = Expr::literal(&Value::string(ty.bare().to_string()), DataType::String)?;
             let converted = make_call(env, "accurateCastOrNull", vec![expr.clone(), target])?;
             // A Decimal of a smaller scale must have all digits of the value.
@@ -393,6 +413,94 @@ impl SelectBinder<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// The parts of an array, a tuple or a map, each as the value that it is in another type; `None` where the types do not have such parts.
+    fn exact_parts(
+        &mut self,
+        value: &Value,
+        from: &DataType,
+        to: &DataType,
+    ) -> Result<Option<Option<Value>>> {
+        let mut part = |value: &Value, from: &DataType, to: &DataType| -> Result<Option<Value>> {
+            match Expr::literal(value, from.clone())?.as_literal() {
+                Some(literal) => self.exact(literal, to),
+                None => Ok(None),
+            }
+        };
+        Ok(Some(match (value, from, to) {
+            (Value::Array(items), DataType::Array(from), DataType::Array(to)) => {
+                let parts = items.iter().map(|item| part(item, from, to));
+                parts.collect::<Result<Option<_>>>()?.map(Value::Array)
+            }
+            (Value::Tuple(items), DataType::Tuple(from), DataType::Tuple(to)) if from.len() == to.len() => {
+                let types = from.iter().zip(to.iter());
+                let parts = items.iter().zip(types).map(|(item, (from, to))| part(item, &from.ty, &to.ty));
+                parts.collect::<Result<Option<_>>>()?.map(Value::Tuple)
+            }
+            (Value::Map(pairs), DataType::Map(from_key, from), DataType::Map(to_key, to)) => {
+                let mut converted = Vec::with_capacity(pairs.len());
+                for (key, item) in pairs {
+                    match (part(key, from_key, to_key)?, part(item, from, to)?) {
+                        (Some(key), Some(item)) => converted.push((key, item)),
+                        _ => return Ok(Some(None)),
+                    }
+                }
+                Some(Value::Map(converted))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// What is looked for among texts and is none: numbers of up to 64 bits, and what is counted by them, as they are written in
+    /// statements, everything else in quotes. `None` for what a cast writes: names of Enums, true and false.
+    fn text_of_field(&mut self, value: &Value, literal: &Literal) -> Result<Option<String>> {
+        let ty = literal.ty.bare();
+        Ok(match (value, ty) {
+            (_, DataType::Bool | DataType::Enum8(_) | DataType::Enum16(_)) => None,
+            (
+                _,
+                DataType::Decimal { scale, .. } | DataType::DateTime64(scale, _) | DataType::Time64(scale),
+            ) => {
+                let scaled = DataType::Decimal { precision: 76, scale: *scale };
+                let number = cast(self.query.env, Expr::Literal(literal.clone()), &scaled)?;
+                let text = cast(self.query.env, number, &DataType::String)?;
+                text.as_literal().and_then(|text| text.value().as_str().map(|text| format!("'{text}'")))
+            }
+            (Value::UInt(number), _) if *ty != DataType::IPv4 => Some(number.to_string()),
+            (Value::Int(number), _) => Some(number.to_string()),
+            (Value::Float(number), _) => Some(chalet_syntax::print::float_text(*number)),
+            _ if depth(ty) == 0 && !ty.is_string() => {
+                let text = cast(self.query.env, Expr::Literal(literal.clone()), &DataType::String)?;
+                text.as_literal().and_then(|text| text.value().as_str().map(|text| format!("'{text}'")))
+            }
+            _ => None,
+        })
+    }
+
+    /// A number that is too large for a Decimal is an error and not a number that is in no row.
+    fn check_fits(&mut self, number: &Expr, from: &DataType, n_digits: u8, to: &DataType) -> Result<()> {
+        let env = self.query.env;
+        if from.is_decimal() {
+            return Ok(());
+        }
+        let whole = DataType::Decimal { precision: 76, scale: 0 };
+        let limit = Value::string(format!("1{}", "0".repeat(usize::from(n_digits))));
+        let limit = cast(env, Expr::literal(&limit, DataType::String)?, &whole)?;
+        let zero = Expr::literal(&Value::UInt(0), DataType::UInt8)?;
+        let (limit, number) = match from.is_float() {
+            true => (cast(env, limit, &DataType::Float64)?, number.clone()),
+            false => (
+                limit,
+                make_call(env, "toDecimal256", vec![cast(env, number.clone(), &DataType::String)?, zero])?,
+            ),
+        };
+        let magnitude = make_call(env, "abs", vec![number])?;
+        let most = make_call(env, "minus", vec![limit, Expr::literal(&Value::UInt(1), DataType::UInt8)?])?;
+        let fits = make_call(env, "lessOrEquals", vec![magnitude, most])?;
+        let fits = fits.as_literal().is_some_and(|fits| fits.value().as_u64() == Some(1));
+        ensure!(fits, ARGUMENT_OUT_OF_BOUND, "Number is too big to place in {to}");
+        Ok(())
     }
 
     /// A float that is looked for among numbers of another type, which have one zero.

@@ -37,7 +37,7 @@ impl Parser<'_> {
     fn parenthesised(&mut self, start: usize) -> Parse<Expr> {
         self.advance();
         if self.accept(TokenKind::RParen) {
-            return Ok(self.call_expr(Call::new("tuple", Vec::new(), CallStyle::Tuple), start));
+            return Ok(self.call_expr(Call::new("tuple", Vec::new(), CallStyle::Function), start));
         }
         if self.starts_query() {
             let pos = self.pos;
@@ -70,7 +70,9 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(self.call_expr(Call::new("tuple", args, CallStyle::Tuple), start))
+        // One element in parentheses would be no tuple.
+        let style = if args.len() == 1 { CallStyle::Function } else { CallStyle::Tuple };
+        Ok(self.call_expr(Call::new("tuple", args, style), start))
     }
 
     /// An element behind others, which would be parameters of a lambda without parentheses.

@@ -293,13 +293,7 @@ impl Parser<'_> {
                 GroupBy::All
             }
         } else {
-            let exprs = if self.at(TokenKind::LParen) && self.peek(1).kind == TokenKind::RParen {
-                self.advance();
-                self.advance();
-                Vec::new()
-            } else {
-                self.comma_list(|p| p.expr())?
-            };
+            let exprs = self.comma_list(|p| p.expr())?;
             if self.accept_keyword("WITH ROLLUP") {
                 GroupBy::Rollup(exprs)
             } else if self.accept_keyword("WITH CUBE") {

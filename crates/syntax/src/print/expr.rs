@@ -191,7 +191,7 @@ impl Printer {
             CallStyle::Tuple => {
                 self.word("(");
                 self.arguments(&call.args);
-                self.word(if call.args.len() == 1 { ",)" } else { ")" });
+                self.word(")");
             }
             _ => self.function(call),
         }

@@ -132,12 +132,8 @@ impl Printer {
     }
 
     fn group_keys(&mut self, keys: &[Expr]) {
-        if keys.is_empty() {
-            self.word("GROUP BY ()");
-        } else {
-            self.word("GROUP BY");
-            self.tall_list(keys, |p, e| p.expr(e));
-        }
+        self.word("GROUP BY");
+        self.tall_list(keys, |p, e| p.expr(e));
     }
 
     fn group_by(&mut self, select: &Select) {
