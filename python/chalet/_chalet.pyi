@@ -145,11 +145,12 @@ class Cursor:
     def execute(
         self,
         query: str,
-        params: Mapping[str, Any] | None = None,
+        params: dict[str, Any] | list[Any] | tuple[Any, ...] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
-    ) -> Self: ...
+    ) -> Self:
+        """Runs statements, whose rows are then fetched. `params` is a dict for `{name:Type}`, or a list or tuple for `%s` or `?`."""
     def executemany(self, query: str, rows: Iterable[Any], *, timeout: float | None = None) -> Self:
         """Runs a statement for each of many rows of values, `%s`, `?` or `%(name)s`. `INSERT INTO t VALUES (%s, ...)` goes
         column by column, all rows or none."""
@@ -324,11 +325,12 @@ class Connection:
     def execute(
         self,
         query: str,
-        params: Mapping[str, Any] | None = None,
+        params: dict[str, Any] | list[Any] | tuple[Any, ...] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,
-    ) -> Cursor: ...
+    ) -> Cursor:
+        """Runs statements, whose rows are then fetched. `params` is a dict for `{name:Type}`, or a list or tuple for `%s` or `?`."""
     def executemany(self, query: str, rows: Iterable[Any], *, timeout: float | None = None) -> Cursor: ...
     def fetchone(self) -> tuple[Any, ...] | None: ...
     def fetchmany(self, size: int = 1) -> tuple[tuple[Any, ...], ...]: ...

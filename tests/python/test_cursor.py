@@ -393,3 +393,33 @@ def test_dictionaries_larger_than_what_is_read_of_them(db):
     cursor = db.cursor()
     cursor.execute("SELECT toLowCardinality(toString(number % 50000)) FROM numbers(100000) WHERE number % 50 = 7")
     assert [row[0] for row in cursor.fetchall()] == [str(i % 50000) for i in range(7, 100_000, 50)]
+
+
+def test_values_by_position(db):
+    """A list or tuple fills `%s` or `?`, as in DB-API and DuckDB; a dict stays that of `{name:Type}`."""
+    db.execute("CREATE TABLE by_position (i Int32, s Nullable(String)) ENGINE = Memory")
+    db.execute("INSERT INTO by_position VALUES (?, ?)", [1, "it's a ? and %s"])
+    db.execute("INSERT INTO by_position VALUES (%s, %s)", (2, None))
+    assert db.execute("SELECT * FROM by_position WHERE i IN (?, ?) ORDER BY i", [1, 2]).fetchall() == (
+        (1, "it's a ? and %s"),
+        (2, None),
+    )
+    assert db.execute("SELECT '?', ? + 1 -- ?", [41]).fetchall() == (("?", 42),)
+    assert db.execute("SELECT 1", []).fetchall() == ((1,),)
+    assert db.execute("SELECT {x:UInt8} + 1", {"x": 1}).fetchall() == ((2,),)
+    cursor = db.cursor()
+    assert cursor.execute("SELECT [?, ?]", (1.5, 2)).fetchall() == (([1.5, 2.0],),)
+    for wrong in ("text", 5, {1, 2}):
+        with pytest.raises(TypeError, match="params must be a dict for {name:Type}, or a list or tuple for %s or [?], not"):
+            cursor.execute("SELECT ?", wrong)
+    for values in ([], [1, 2]):
+        with pytest.raises(chalet.ProgrammingError):
+            db.execute("SELECT ?", values)
+    # A variable of the caller is still a table.
+    rows = {"a": [1, 2, 3]}
+    assert db.execute("SELECT sum(a) FROM rows WHERE a > ?", [1]).fetchall() == ((5,),)
+
+
+def test_text_says_where_rows_are():
+    with pytest.raises(ValueError, match="CSV text: connection.query"):
+        chalet.query("SELECT 1").fetchall()

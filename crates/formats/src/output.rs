@@ -135,6 +135,12 @@ pub trait BlockWriter: Send {
     /// Writes what follows the rows, and closes the sink.
     fn finish(&mut self, statistics: &Statistics) -> Result<()>;
 
+    /// Tells of an error behind the rows in the words of the format, and closes the sink. False, and nothing is written, where the
+    /// format has none.
+    fn exception(&mut self, _message: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Does it write one row after the other, so that one row alone makes sense?
     fn writes_rows(&self) -> bool {
         false

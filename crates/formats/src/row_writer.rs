@@ -16,6 +16,11 @@ pub trait RowLayout: Send {
     fn extremes(&mut self, _out: &mut Vec<u8>, _block: &Block) {}
 
     fn end(&mut self, _out: &mut Vec<u8>, _statistics: &Statistics) {}
+
+    /// Instead of the end where the statement has failed. False where the format has no place for an error.
+    fn exception(&mut self, _out: &mut Vec<u8>, _message: &str) -> bool {
+        false
+    }
 }
 
 /// Writes a result in a layout.
@@ -54,6 +59,14 @@ impl<L: RowLayout> BlockWriter for RowWriter<L> {
     fn finish(&mut self, statistics: &Statistics) -> Result<()> {
         self.layout.end(&mut self.out.text, statistics);
         self.out.close()
+    }
+
+    fn exception(&mut self, message: &str) -> Result<bool> {
+        let is_told = self.layout.exception(&mut self.out.text, message);
+        if is_told {
+            self.out.close()?;
+        }
+        Ok(is_told)
     }
 
     fn writes_rows(&self) -> bool {

@@ -537,7 +537,7 @@ impl Connection {
     fn execute<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
-        params: Option<&Bound<'py, PyDict>>,
+        params: Option<&Bound<'py, PyAny>>,
         tables: Option<&Bound<'py, PyDict>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, Cursor>> {

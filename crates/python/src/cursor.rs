@@ -8,10 +8,11 @@ use crate::error::caught;
 use crate::objects::{self, Session};
 use crate::tuples;
 use chalet_engine::Rows;
+use pyo3::exceptions::PyTypeError;
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -167,6 +168,25 @@ impl Cursor {
     }
 }
 
+/// A statement and the values of its parameters, by name.
+fn placed<'py>(
+    query: &str,
+    params: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyString>, Bound<'py, PyDict>)> {
+    let py = params.py();
+    if let Ok(named) = params.cast::<PyDict>() {
+        return Ok((PyString::new(py, query), named.clone()));
+    }
+    if !(params.is_instance_of::<PyList>() || params.is_instance_of::<PyTuple>()) {
+        let kind = params.get_type().name()?;
+        return Err(PyTypeError::new_err(format!(
+            "params must be a dict for {{name:Type}}, or a list or tuple for %s or ?, not {kind}"
+        )));
+    }
+    let place = py.import(intern!(py, "chalet._bind"))?.getattr(intern!(py, "placed"))?;
+    place.call1((query, params))?.extract()
+}
+
 #[pymethods]
 impl Cursor {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -181,18 +201,24 @@ impl Cursor {
         self.close();
     }
 
-    /// Runs statements; the rows of the last one are then fetched.
+    /// Runs statements; the rows of the last one are then fetched. `params` is a dict for `{name:Type}`, or a list or tuple for `%s`
+    /// or `?`.
     #[pyo3(signature = (query, params = None, *, tables = None, timeout = None))]
     pub fn execute<'py>(
         slf: &Bound<'py, Self>,
         query: &str,
-        params: Option<&Bound<'py, PyDict>>,
+        params: Option<&Bound<'py, PyAny>>,
         tables: Option<&Bound<'py, PyDict>>,
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, Self>> {
         let py = slf.py();
         let cursor = slf.get();
         let connection = cursor.begin(py)?;
+        let placed = params.map(|params| placed(query, params)).transpose()?;
+        let (query, params) = match &placed {
+            Some((query, params)) => (query.to_str()?, Some(params)),
+            None => (query, None),
+        };
         let given = Given { params, tables, timeout, ..Given::default() };
         let answer = connection.get().run(py, query, Wanted::Rows, &given)?;
         let mut state = cursor.state();

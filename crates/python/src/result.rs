@@ -62,7 +62,8 @@ impl QueryResult {
             }
             let format = &self.answer.format;
             PyValueError::new_err(format!(
-                "the result is {format} text: leave the format out, or ask for Arrow, DataFrame or ArrowTable"
+                "the result is {format} text: connection.query() and connection.sql() without a format have rows, and so have the formats \
+                 Arrow, DataFrame and ArrowTable"
             ))
         })
     }

@@ -78,7 +78,7 @@ class Connection(Awaited):
     def execute(
         self,
         query: str,
-        params: Mapping[str, Any] | None = None,
+        params: dict[str, Any] | list[Any] | tuple[Any, ...] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,

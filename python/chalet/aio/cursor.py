@@ -31,7 +31,7 @@ class Cursor(Awaited):
     def execute(
         self,
         query: str,
-        params: Mapping[str, Any] | None = None,
+        params: dict[str, Any] | list[Any] | tuple[Any, ...] | None = None,
         *,
         tables: Mapping[str, Any] | None = None,
         timeout: float | None = None,

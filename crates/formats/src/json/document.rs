@@ -51,6 +51,13 @@ pub fn put_end(out: &mut Vec<u8>, request: &WriteRequest, rows: u64, statistics:
     out.extend_from_slice(text.as_bytes());
 }
 
+/// What follows the data where the statement has failed.
+fn put_exception(out: &mut Vec<u8>, request: &WriteRequest, rows: u64, message: &str) {
+    out.extend_from_slice(format!(",\n\n\t\"rows\": {rows},\n\n\t\"exception\": ").as_bytes());
+    json(out, message.as_bytes(), strings(request));
+    out.extend_from_slice(b"\n}\n");
+}
+
 pub struct DocumentLayout {
     request: WriteRequest,
     names: Vec<Vec<u8>>,
@@ -177,6 +184,12 @@ impl RowLayout for DocumentLayout {
         self.close_data(out);
         put_end(out, &self.request, self.n_rows, statistics);
     }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        self.close_data(out);
+        put_exception(out, &self.request, self.n_rows, message);
+        true
+    }
 }
 
 /// One object whose members are the rows.
@@ -247,5 +260,13 @@ impl RowLayout for ObjectEachRowLayout {
 
     fn end(&mut self, out: &mut Vec<u8>, _: &Statistics) {
         out.extend_from_slice(if self.n_rows == 0 { b"\n\n}\n" } else { b"\n}\n" });
+    }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        out.extend_from_slice(if self.n_rows > 0 { b",\n\t" } else { b"\n\t" });
+        out.extend_from_slice(b"\"exception\": ");
+        json(out, message.as_bytes(), strings(&self.request));
+        out.extend_from_slice(b"\n}\n");
+        true
     }
 }

@@ -45,4 +45,11 @@ impl RowLayout for JsonCompactEachRowLayout {
         self.cells.write_array(out, block, row);
         out.push(b'\n');
     }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        out.push(b'[');
+        json(out, message.as_bytes(), strings(&self.request));
+        out.extend_from_slice(b"]\n");
+        true
+    }
 }

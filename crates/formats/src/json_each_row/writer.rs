@@ -1,13 +1,15 @@
 //! Writing one JSON object a row.
 
 use crate::WriteRequest;
-use crate::json_cells::{JsonCells, names};
+use crate::json_cells::{JsonCells, names, strings};
 use crate::output::Statistics;
 use crate::row_writer::RowLayout;
 use chalet_columns::Block;
 use chalet_text::Style;
+use chalet_text::write::escape::json;
 
 pub struct JsonEachRowLayout {
+    request: WriteRequest,
     names: Vec<Vec<u8>>,
     cells: JsonCells,
     /// `[`, commas and `]` around the objects.
@@ -20,6 +22,7 @@ impl JsonEachRowLayout {
         let mut names = names(request);
         names.iter_mut().for_each(|name| name.push(b':'));
         JsonEachRowLayout {
+            request: request.clone(),
             names,
             cells: JsonCells::new(request, Style::Json, as_strings),
             as_array: request.settings.output_format_json_array_of_rows,
@@ -59,10 +62,21 @@ impl RowLayout for JsonEachRowLayout {
             out.extend_from_slice(b"\n]\n");
         }
     }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        if self.as_array && self.any {
+            out.extend_from_slice(b",\n");
+        }
+        out.extend_from_slice(b"{\"exception\": ");
+        json(out, message.as_bytes(), strings(&self.request));
+        out.extend_from_slice(if self.as_array { b"}\n]\n" } else { b"}\n" });
+        true
+    }
 }
 
 /// Objects spread over lines, indented by four spaces.
 pub struct PrettyJsonEachRowLayout {
+    request: WriteRequest,
     names: Vec<Vec<u8>>,
     cells: JsonCells,
     text: Vec<u8>,
@@ -71,6 +85,7 @@ pub struct PrettyJsonEachRowLayout {
 impl PrettyJsonEachRowLayout {
     pub fn new(request: &WriteRequest) -> PrettyJsonEachRowLayout {
         PrettyJsonEachRowLayout {
+            request: request.clone(),
             names: names(request),
             cells: JsonCells::new(request, Style::JsonPretty(1), false),
             text: Vec::new(),
@@ -99,5 +114,12 @@ impl RowLayout for PrettyJsonEachRowLayout {
             }
         }
         out.extend_from_slice(b"\n}\n");
+    }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        out.extend_from_slice(b"{\n    \"exception\": ");
+        json(out, message.as_bytes(), strings(&self.request));
+        out.extend_from_slice(b"\n}\n");
+        true
     }
 }

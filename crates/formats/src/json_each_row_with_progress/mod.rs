@@ -115,4 +115,11 @@ impl RowLayout for Layout {
             out.extend_from_slice(format!("{{\"rows_before_aggregation\":{n}}}\n").as_bytes());
         }
     }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        out.extend_from_slice(b"{\"exception\":");
+        json(out, message.as_bytes(), strings(&self.request));
+        out.extend_from_slice(b"}\n");
+        true
+    }
 }

@@ -128,4 +128,12 @@ impl RowLayout for XmlLayout {
         text.push_str("</result>\n");
         out.extend_from_slice(text.as_bytes());
     }
+
+    fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {
+        self.close_data(out);
+        out.extend_from_slice(format!("\t<rows>{}</rows>\n\t<exception>", self.rows).as_bytes());
+        xml(out, &lossy(message.as_bytes()));
+        out.extend_from_slice(b"</exception>\n</result>\n");
+        true
+    }
 }

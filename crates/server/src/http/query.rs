@@ -50,6 +50,9 @@ const OWN: &[&str] = &[
 /// What rows are printed as when nobody names a format.
 const DEFAULT_FORMAT: &str = "TabSeparated";
 
+/// How often a client that wants to is told how far its statement is, in milliseconds.
+const PROGRESS_MS: u64 = 100;
+
 /// Runs the statement of a request. True where the connection can be used again.
 pub fn run(request: &Request, body: RequestBody, socket: &Stream, shared: &Shared) -> bool {
     let Ok(clone) = socket.try_clone() else { return false };
@@ -61,7 +64,7 @@ pub fn run(request: &Request, body: RequestBody, socket: &Stream, shared: &Share
     response.set("X-ClickHouse-Server-Display-Name", &shared.display_name);
     let answer = Body::new(response);
     let mut result = None;
-    let done = user(request, shared).and_then(|user| {
+    let done = url::check(&request.query).and_then(|()| user(request, shared)).and_then(|user| {
         let charge = Charge::begin(user.quota.as_ref())?;
         charge.end(answered(request, body, socket, shared, &answer, &mut result, (&user, &charge)))
     });
@@ -175,16 +178,23 @@ fn answered(
     let statement = split(Box::new(Cursor::new(text.into_bytes()).chain(decoded(request, body)?)))?;
     let default_format = find("default_format");
     let default_format = default_format.as_deref().or(request.header("x-clickhouse-format"));
-    let turned_off = settings
-        .iter()
-        .any(|(name, value)| name == "enable_http_compression" && matches!(&**value, "0" | "false"));
+    let setting = |name: &str| settings.iter().rfind(|(known, _)| known == name).map(|(_, value)| &**value);
+    let is_on = |name: &str| matches!(setting(name), Some("1" | "true"));
+    let turned_off = matches!(setting("enable_http_compression"), Some("0" | "false"));
+    let tells_errors = is_on("http_write_exception_in_output_format");
+    if is_on("send_progress_in_http_headers") {
+        let every = setting("http_headers_progress_interval_ms").and_then(|ms| ms.parse().ok());
+        answer.response().tell_progress(Duration::from_millis(every.unwrap_or(PROGRESS_MS)));
+    }
     let tag: String = shared.queries.make_id().replace('-', "")[..16].to_owned();
     answer.response().set("X-ClickHouse-Exception-Tag", &tag);
     let default_format = default_format.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_FORMAT);
     let result =
         result.insert(ResultBody::new(request, answer, &tally, charge, default_format, !turned_off, tag)?);
+    result.tells_errors = tells_errors;
     let client = socket.try_clone().map_err(cannot_read)?;
     let (told, spent, refused) = (tally.clone(), charge.clone(), running.is_cancelled.clone());
+    let shown = answer.clone();
     let options = RunOptions {
         params: params(parameters),
         settings,
@@ -193,6 +203,7 @@ fn answered(
         killed: Some(running.is_cancelled.clone()),
         on_progress: Some(Arc::new(move |progress| {
             told.on_progress(&progress);
+            shown.tell_progress();
             if !spent.on_progress(&progress) {
                 refused.store(true, Relaxed);
             }
@@ -231,7 +242,9 @@ fn form_fields(request: &Request, body: &mut Box<dyn Read + Send>) -> Result<Opt
         QUERY_IS_TOO_LARGE,
         "A form is too large (maximum: {MAX_FORM} bytes)"
     );
-    Ok(Some(url::pairs(&String::from_utf8_lossy(&bytes))))
+    let form = String::from_utf8_lossy(&bytes);
+    url::check(&form)?;
+    Ok(Some(url::pairs(&form)))
 }
 
 /// Bytes of a form.

@@ -10,6 +10,8 @@ const MAX_HEADERS: usize = 128;
 pub struct Request {
     pub method: String,
     pub path: String,
+    /// What follows the `?` of the URL, as it is.
+    pub query: String,
     /// Parameters of the URL.
     pub parameters: Vec<(String, String)>,
     /// Names are in lower case.
@@ -47,6 +49,7 @@ impl Request {
         Ok(Request {
             method: method.to_owned(),
             path: url::decoded(path),
+            query: query.to_owned(),
             parameters: url::pairs(query),
             headers,
             is_old: parsed.version == Some(0),

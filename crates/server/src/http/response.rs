@@ -10,6 +10,7 @@ use chalet_client::channel::Watch;
 use chalet_formats::Sink;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Bytes that are held back, as the kernel's are.
 const HELD: usize = 1 << 20;
@@ -22,6 +23,10 @@ pub struct Response {
     held: Vec<u8>,
     most_held: usize,
     is_sent: bool,
+    /// The status and headers that tell how far the statement is have gone out.
+    is_begun: bool,
+    /// How often the client is told, and when it was last.
+    progress: Option<(Duration, Instant)>,
     /// The client asked for the head alone.
     pub has_body: bool,
     /// Of HTTP/1.1; else the end of the connection ends the body.
@@ -40,6 +45,8 @@ impl Response {
             held: Vec::new(),
             most_held: HELD,
             is_sent: false,
+            is_begun: false,
+            progress: None,
             has_body: true,
             has_chunks: true,
             keeps_alive: true,
@@ -57,6 +64,23 @@ impl Response {
     /// Holds everything back until the end.
     pub fn hold_all(&mut self) {
         self.most_held = usize::MAX;
+    }
+
+    /// Tells from now on how far the statement is, in headers that go out while it runs.
+    pub fn tell_progress(&mut self, every: Duration) {
+        self.progress = Some((every, Instant::now()));
+    }
+
+    /// Sends a header that says how far the statement is, where it is time for one and no body has begun.
+    fn send_progress(&mut self) -> io::Result<()> {
+        let Some(tally) = self.tally.clone() else { return Ok(()) };
+        match &mut self.progress {
+            Some((every, last)) if !self.is_sent && last.elapsed() >= *every => *last = Instant::now(),
+            _ => return Ok(()),
+        }
+        let mut head = self.begin_head();
+        head.push_str(&format!("X-ClickHouse-Progress: {}\r\n", tally.to_json()));
+        self.outgoing.send(head.as_bytes())
     }
 
     /// From now on this is asked while the client reads nothing.
@@ -99,16 +123,24 @@ impl Response {
         self.outgoing.send(b"\r\n")
     }
 
-    fn send_head(&mut self, framing: Option<(&'static str, String)>) -> io::Result<()> {
-        use std::fmt::Write as _;
-        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+    /// The status and the date, where they have not gone out.
+    fn begin_head(&mut self) -> String {
+        if std::mem::replace(&mut self.is_begun, true) {
+            return String::new();
+        }
         let now =
             jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&jiff::Timestamp::now());
+        let date = now.unwrap_or_default();
+        format!("HTTP/1.1 {} {}\r\nDate: {date}\r\n", self.status, reason(self.status))
+    }
+
+    fn send_head(&mut self, framing: Option<(&'static str, String)>) -> io::Result<()> {
+        use std::fmt::Write as _;
+        let mut head = self.begin_head();
         let mut put = |name: &str, value: &str| {
             // Writing to a String cannot fail.
             let _ = write!(head, "{name}: {value}\r\n");
         };
-        put("Date", &now.unwrap_or_default());
         if self.keeps_alive {
             put("Connection", "Keep-Alive");
             put("Keep-Alive", &format!("timeout={}", IDLE.as_secs()));
@@ -134,12 +166,18 @@ impl Response {
         if self.has_body { self.outgoing.send(&held) } else { Ok(()) }
     }
 
+    /// Sets the status of an error, and the header that has its code.
+    pub fn set_error(&mut self, error: &Error) {
+        self.status = of_error(error.code());
+        self.headers.retain(|(name, _)| *name != "X-ClickHouse-Exception-Tag");
+        self.set("X-ClickHouse-Exception-Code", &error.code().number.to_string());
+    }
+
     /// Answers with an error alone.
     pub fn fail(&mut self, error: &Error) -> io::Result<()> {
-        self.status = of_error(error.code());
-        self.headers.retain(|(name, _)| !matches!(*name, "Content-Encoding" | "X-ClickHouse-Exception-Tag"));
+        self.set_error(error);
+        self.headers.retain(|(name, _)| *name != "Content-Encoding");
         self.set("Content-Type", "text/plain; charset=UTF-8");
-        self.set("X-ClickHouse-Exception-Code", &error.code().number.to_string());
         if self.status == 401 {
             self.set("WWW-Authenticate", "Basic realm=\"chalet\"");
         }
@@ -164,6 +202,15 @@ impl Body {
 
     pub fn response(&self) -> MutexGuard<'_, Response> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells how far the statement is, if the client wants to know. Nobody waits for it: where the response is being written, there is
+    /// no need to.
+    pub fn tell_progress(&self) {
+        if let Ok(mut response) = self.0.try_lock() {
+            // A client that has gone is found by who watches the connection.
+            let _ = response.send_progress();
+        }
     }
 }
 

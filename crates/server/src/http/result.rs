@@ -35,6 +35,8 @@ pub struct ResultBody {
     body: Body,
     tally: Arc<Tally>,
     charge: Charge,
+    /// Errors are told in the words of the format, where it has any.
+    pub tells_errors: bool,
 }
 
 struct State {
@@ -75,7 +77,7 @@ impl ResultBody {
             tag,
         };
         let (body, tally, charge) = (body.clone(), tally.clone(), charge.clone());
-        Ok(ResultBody { state: Arc::new(Mutex::new(state)), body, tally, charge })
+        Ok(ResultBody { state: Arc::new(Mutex::new(state)), body, tally, charge, tells_errors: false })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -154,8 +156,17 @@ impl ResultBody {
     /// Tells of an error: as all that is answered, or, where a part of the rows is on its way, behind them in the words of the
     /// kernel, without the end of the body.
     pub fn fail(&self, error: &Error) -> io::Result<()> {
-        // Its rest would go before the error.
-        drop(self.state().writer.take());
+        let writer = self.state().writer.take();
+        if self.tells_errors
+            && let Some(mut writer) = writer
+        {
+            self.body.response().set_error(error);
+            // A client that does not read has the connection ended.
+            let is_told = writer.exception(&error.to_string()).map_err(|_| io::ErrorKind::BrokenPipe)?;
+            if is_told {
+                return self.body.response().finish();
+            }
+        }
         if !self.body.response().is_sent() {
             // What compresses has its own beginning and end.
             self.state().sink = None;

@@ -1,6 +1,26 @@
 //! Parameters of a URL, or of a form, in percent encoding.
 
+use chalet_base::{Result, bail};
 use chalet_client::query::statement;
+
+/// Fails where a `%` begins no escape: what is meant cannot be known, since others are taken for escapes.
+pub fn check(text: &str) -> Result<()> {
+    for (_, rest) in text.match_indices('%').map(|(at, _)| text.split_at(at + 1)) {
+        let is_digit = |i: usize| rest.as_bytes().get(i).map(u8::is_ascii_hexdigit);
+        let why = match (is_digit(0), is_digit(1)) {
+            (Some(true), Some(true)) => continue,
+            (None, _) => "no hex digit following percent sign",
+            (Some(_), None) => "two hex digits must follow percent sign",
+            _ => "not a hex digit",
+        };
+        bail!(
+            POCO_EXCEPTION,
+            "Bad URI syntax: URI encoding: {why}: %{}",
+            rest.chars().take(2).collect::<String>()
+        );
+    }
+    Ok(())
+}
 
 /// A text without its escapes. What is no UTF-8 then is replaced; a `%` that begins no escape stays.
 pub fn decoded(text: &str) -> String {
@@ -47,6 +67,10 @@ mod tests {
     fn escapes() {
         assert_eq!(decoded("SELECT+1%2B1%20%e2%82%ac%"), "SELECT 1+1 € %".replace("€ ", "€"));
         assert_eq!(decoded("%zz%f"), "%zz%f");
+        assert!(check("a=%2B%20%e2").is_ok() && check("").is_ok());
+        for bad in ["%", "a%2", "%zz", "%2z", "%%20", "%€"] {
+            assert_eq!(check(bad).unwrap_err().code().number, 1000, "{bad}");
+        }
         assert_eq!(decoded("%ff"), "\u{fffd}");
         assert_eq!(pairs("query=SELECT+'%ff'"), [("query".to_owned(), "SELECT '\\xFF'".to_owned())]);
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
