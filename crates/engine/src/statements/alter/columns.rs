@@ -3,7 +3,9 @@
 
 use super::clauses::with_clause;
 use super::target::{check_not_of_engine, engine_column_may_become};
-use super::{Kept, altering, indexes, memory_columns, nested, renamed, settings, settled_types, sorting_key, uses};
+use super::{
+    Kept, altering, indexes, memory_columns, nested, renamed, settings, settled_types, sorting_key, uses,
+};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
     statistics_kind,
@@ -728,16 +730,19 @@ impl<'a> Draft<'a> {
         let altered = Altered { schema, id: before.id, fill };
         if altered.schema.ty != before.schema.ty && was_stored {
             let (from, to) = (&before.schema.ty, &altered.schema.ty);
+            // Variant and Dynamic have a NULL of their own, which counts for nothing here.
+            let is_nullable = |ty: &DataType| matches!(ty.without_low_cardinality(), DataType::Nullable(_));
             ensure!(
                 self.partition.is_none()
-                    || !from.without_low_cardinality().is_nullable()
-                    || to.without_low_cardinality().is_nullable()
+                    || !is_nullable(from)
+                    || is_nullable(to)
                     || altered.schema.default.is_some(),
                 BAD_ARGUMENTS,
                 "Cannot convert column '{name}' from nullable type {from} to non-nullable type {to}. Please specify `DEFAULT` \
                  expression in ALTER MODIFY COLUMN statement"
             );
             self.check_type(name, &before.schema.ty, &altered.schema.ty)?;
+            super::settled_types::check_convertible(name, &before.schema.ty, &altered.schema, self.ctx)?;
             self.converted.push(altered.schema.name.clone());
         }
         self.columns[at] = altered;
