@@ -33,14 +33,17 @@ pub(super) fn check_convertible(
     bind_over(&chalet_syntax::parse_expression(&cast)?, &[column], ctx, &ctx.ids).map(drop)
 }
 
-/// Writes parts as they are read now, where one of these columns, by their numbers, has another type in them.
+/// Writes parts as they are read now, where one of these columns, by their numbers, has another type in them. Those that lack columns
+/// stay: what these are by default may change too, until the parts are written for another reason.
 pub(super) fn settle(table: &MergeTree, columns: &[u32], ctx: &QueryContext) -> Result<()> {
     let version = table.definition().columns.clone();
     let is_behind = |part: &Part| {
-        columns.iter().any(|&id| match (version.position(id), part.columns.position(id)) {
-            (Some(now), Some(then)) => version.columns[now].ty != part.columns.columns[then].ty,
-            _ => false,
-        })
+        let has_all = version.columns.iter().all(|column| part.columns.position(column.id).is_some());
+        has_all
+            && columns.iter().any(|&id| match (version.position(id), part.columns.position(id)) {
+                (Some(now), Some(then)) => version.columns[now].ty != part.columns.columns[then].ty,
+                _ => false,
+            })
     };
     let parts = table.parts().snapshot()?;
     let behind = parts.parts.iter().filter(|part| is_behind(part));
