@@ -651,6 +651,7 @@ impl<'a> Draft<'a> {
         self.check_not_in_key(from, "rename")?;
         for column in &mut self.columns {
             if let Some((_, text)) = &mut column.schema.default
+                && !text.is_empty()
                 && uses(text, from)?
             {
                 *text = renamed(text, from, to)?.into();
