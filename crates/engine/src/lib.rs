@@ -15,7 +15,8 @@
 //! - [`refresh`]: views that are filled by the clock: when they are
 //! - [`session_state`]: what a session holds, and how a statement changes it
 //! - [`query_context`]: what one statement runs with, as data
-//! - [`written_keys`], [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`reading`],
+//! - [`written_keys`], [`written_settings`], [`stored_columns`], [`column_codecs`], [`column_definitions`], [`defaults`], [`defaults_over_stored`],
+//!   [`reading`],
 //!   [`made_table`], [`table_engines`], [`table_argument`],
 //!   [`explain_indexes`], [`explain_syntax`], [`explain`], [`skip_indexes`], [`projections`], [`forced_keys`], [`direct_join`]: what statements and registries of tables share
 //! - [`remote`]: tables of ClickHouse servers
@@ -43,6 +44,7 @@ mod column_definitions;
 pub mod conversation;
 pub mod database;
 mod defaults;
+mod defaults_over_stored;
 mod dictionaries;
 mod direct_join;
 mod entities;

@@ -2,6 +2,7 @@
 //! are read, as in ClickHouse. Those of parts are written with the next merge.
 
 use crate::database::Database;
+use crate::defaults_over_stored::over_stored;
 use crate::query_context::QueryContext;
 use crate::run_options::RunOptions;
 use crate::session_state::{Identity, SessionState};
@@ -9,10 +10,10 @@ use chalet_base::{Result, bail};
 use chalet_binder::table_columns::bind_default;
 use chalet_columns::{Block, Column};
 use chalet_exec::expression::{Program, layout};
-use chalet_plan::{Expr, Field};
+use chalet_plan::Field;
 use chalet_storage::merge_tree::Defaults;
 use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
-use chalet_syntax::ast::ExprKind;
+use chalet_syntax::ast::{Expr, ExprKind};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -58,7 +59,8 @@ impl PartDefaults {
         let Some((DefaultKind::Default | DefaultKind::Materialized, text)) = &column.default else {
             return Ok(Arc::new(Compiled { reads: Arc::default(), program: None }));
         };
-        let reads = reads(text, schema)?;
+        let written = over_stored(chalet_syntax::parse_expression(text)?, schema)?;
+        let (reads, text) = (reads(&written, schema), written.to_string());
         let mut key = format!("{text}\0{}", column.ty);
         reads.iter().for_each(|read| key.push_str(&format!("\0{}\0{}", read.name, read.ty)));
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +69,7 @@ impl PartDefaults {
         }
         let program = match reads.is_empty() {
             true => None,
-            false => Some(program(text, column, &reads, self.ctx()?)?),
+            false => Some(program(&text, column, &reads, self.ctx()?)?),
         };
         let names = reads.iter().map(|read| read.name.clone()).collect();
         let compiled = Arc::new(Compiled { reads: names, program });
@@ -90,10 +92,9 @@ impl Defaults for PartDefaults {
 }
 
 /// The stored columns that an expression names.
-fn reads(text: &str, schema: &TableSchema) -> Result<Vec<ColumnSchema>> {
-    let written = chalet_syntax::parse_expression(text)?;
+fn reads(written: &Expr, schema: &TableSchema) -> Vec<ColumnSchema> {
     let mut found: Vec<ColumnSchema> = Vec::new();
-    chalet_syntax::visit::walk(&written, &mut |e| {
+    chalet_syntax::visit::walk(written, &mut |e| {
         if let ExprKind::Identifier(parts) = &e.kind {
             // `n.a` is a column, or a part of one.
             let of_parts = (1..=parts.len()).rev().find_map(|n| {
@@ -108,13 +109,13 @@ fn reads(text: &str, schema: &TableSchema) -> Result<Vec<ColumnSchema>> {
         }
         true
     });
-    Ok(found)
+    found
 }
 
 fn program(text: &str, column: &ColumnSchema, reads: &[ColumnSchema], ctx: &QueryContext) -> Result<Program> {
     let fields: Vec<Field> = reads.iter().map(|c| ctx.ids.field(c.name.clone(), c.ty.clone())).collect();
-    let named: Vec<(String, Expr)> =
-        fields.iter().map(|f| (f.name.to_string(), Expr::Column(f.id, f.ty.clone()))).collect();
+    let column_of = |f: &Field| (f.name.to_string(), chalet_plan::Expr::Column(f.id, f.ty.clone()));
+    let named: Vec<_> = fields.iter().map(column_of).collect();
     let bound = bind_default(text, &column.ty, &named, ctx, &ctx.ids)?;
     Program::new(&[&bound], &layout(&fields), &ctx.functions)
 }

@@ -480,7 +480,8 @@ fn indexes(
     };
     let mut rows: Vec<(String, String, usize, Vec<Value>)> = Vec::new();
     let primary = found.keys().map_or(Vec::new(), |keys| keys.sorting[..keys.n_primary].to_vec());
-    let mut columns: Vec<&str> = primary.iter().map(|key| &*key.expr).collect();
+    // The text of the key is divided at its commas, wherever they are.
+    let mut columns: Vec<&str> = primary.iter().flat_map(|key| key.expr.split(", ")).collect();
     if columns.is_empty() {
         columns.push("");
     }

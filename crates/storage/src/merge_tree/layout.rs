@@ -6,7 +6,7 @@ use super::part::Part;
 use super::stored_type::from_stored;
 use crate::{ColumnSchema, TableSchema};
 use chalet_base::{Result, bail};
-use chalet_columns::Column;
+use chalet_columns::{Block, Column, Data, List, Vector};
 use chalet_formats::input::Cast;
 use chalet_types::DataType;
 use std::sync::Arc;
@@ -90,10 +90,30 @@ pub(super) struct Layout {
     pub of_defaults: Vec<usize>,
 }
 
-/// A column that a part lacks, with a default over others.
-pub(super) struct Computed {
-    pub column: ColumnSchema,
-    pub inputs: Vec<usize>,
+/// A column that a part lacks, and what it is made of.
+pub(super) enum Computed {
+    /// A default over others.
+    Default { column: ColumnSchema, inputs: Vec<usize> },
+    /// Arrays of a Nested, as long as those of another column of it.
+    Nested { element: DataType, sibling: usize },
+}
+
+impl Computed {
+    /// The column for rows that have these.
+    pub fn of(&self, made: &[Column], n_rows: usize, definition: &Definition) -> Result<Column> {
+        match self {
+            Computed::Default { column, inputs } => {
+                let inputs = inputs.iter().map(|&input| made[input].clone()).collect();
+                definition.default_of(column, &Block::new(inputs, n_rows))
+            }
+            Computed::Nested { element, sibling } => {
+                let sibling = made[*sibling].clone().into_flat();
+                let List { offsets, values } = sibling.list()?.normalised();
+                let values = Arc::new(Vector::unsaid(element, values.len()));
+                Ok(Column::Flat(Vector::new(Data::List(List { offsets, values }), None)))
+            }
+        }
+    }
 }
 
 impl Layout {
@@ -114,7 +134,12 @@ impl Layout {
                 // One that reads itself through others was refused when it was declared.
                 let first = places.len();
                 places.extend(inputs.into_iter().map(|(id, ty)| Place::Stored(id, ty)));
-                computed.push((at, Computed { column, inputs: (first..places.len()).collect() }));
+                computed.push((at, Computed::Default { column, inputs: (first..places.len()).collect() }));
+            } else if let (Place::Stored(id, DataType::Array(element)), None) = (place, position)
+                && let Some(sibling) = nested_sibling(*id, part, definition)
+            {
+                computed.push((at, Computed::Nested { element: (**element).clone(), sibling: places.len() }));
+                places.push(sibling);
             }
             read.push(position.map(|position| {
                 wanted.iter().position(|known| *known == position).unwrap_or_else(|| {
@@ -148,4 +173,21 @@ impl Layout {
         let column = if is_resident { column } else { from_stored(column, of_part)? };
         if of_part == ty { Ok(column) } else { cast(&column, of_part, ty) }
     }
+}
+
+/// A column of the same Nested that a part has, for one without a default.
+fn nested_sibling(id: u32, part: &Part, definition: &Definition) -> Option<Place> {
+    let columns = &definition.columns.columns;
+    let own = columns.iter().find(|column| column.id == id)?;
+    let (nested, _) = own.name.split_once('.')?;
+    let schema = &definition.schema;
+    if schema.index_of(&own.name).is_some_and(|at| schema.columns[at].default.is_some()) {
+        return None;
+    }
+    let is_sibling = |name: &str| name.split_once('.').is_some_and(|(prefix, _)| prefix == nested);
+    let mut siblings = columns.iter().filter(|column| column.id != id && is_sibling(&column.name));
+    let found = siblings.find(|column| {
+        matches!(column.ty, DataType::Array(_)) && part.columns.position(column.id).is_some()
+    })?;
+    Some(Place::Stored(found.id, found.ty.clone()))
 }

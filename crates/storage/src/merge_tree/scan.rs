@@ -617,8 +617,7 @@ impl Shared {
         }
         // What others are computed from stands behind them.
         for (at, computed) in layout.computed.iter().rev() {
-            let inputs = computed.inputs.iter().map(|&input| made[input].clone()).collect();
-            made[*at] = self.definition.default_of(&computed.column, &Block::new(inputs, n_rows))?;
+            made[*at] = computed.of(&made, n_rows, &self.definition)?;
         }
         made.truncate(n_columns);
         Ok(made)

@@ -3,11 +3,12 @@
 use super::mutation::{Assigned, rewrite};
 use super::nested::members;
 use super::target::{check_not_of_engine, merge_tree, uses};
+use crate::defaults_over_stored::over_stored;
 use crate::query_context::QueryContext;
 use crate::tables::existing;
 use chalet_base::suggest::nearest;
 use chalet_base::{Result, bail, ensure};
-use chalet_storage::{ColumnSchema, DefaultKind, Table, TableSchema};
+use chalet_storage::{ColumnSchema, DefaultKind, Table};
 use chalet_syntax::ast;
 use chalet_syntax::print::string_literal;
 
@@ -53,33 +54,8 @@ pub(super) fn clear(
         Some(_) => return rewrite(&*table, name, &[], &is_materialized, partition, ctx),
         None => format!("defaultValueOfTypeName({})", string_literal(found.ty.to_string())),
     };
-    let value = with_ephemeral_columns(chalet_syntax::parse_expression(&value)?, &schema)?;
+    let value = over_stored(chalet_syntax::parse_expression(&value)?, &schema)?;
     rewrite(&*table, name, &[(column, value)], &is_materialized, partition, ctx)
-}
-
-/// An expression of a default, in which columns that no row has are their own defaults.
-fn with_ephemeral_columns(mut value: ast::Expr, schema: &TableSchema) -> Result<ast::Expr> {
-    let mut defaults: Vec<(&str, ast::Expr)> = Vec::new();
-    for column in schema.columns.iter() {
-        if let Some((DefaultKind::Ephemeral, text)) = &column.default {
-            let ty = string_literal(column.ty.to_string());
-            let text = if text.is_empty() {
-                format!("defaultValueOfTypeName({ty})")
-            } else {
-                format!("CAST({text}, {ty})")
-            };
-            defaults.push((&column.name, chalet_syntax::parse_expression(&text)?));
-        }
-    }
-    chalet_syntax::visit::walk_mut(&mut value, &mut |e| {
-        if let ast::ExprKind::Identifier(parts) = &e.kind
-            && let [part] = &parts[..]
-            && let Some((_, default)) = defaults.iter().find(|(name, _)| *name == part.name)
-        {
-            e.kind = default.kind.clone();
-        }
-    });
-    Ok(value)
 }
 
 /// Writes the values of a column to parts that lack it, and of one that is always computed to all.

@@ -3,12 +3,15 @@
 
 use super::clauses::with_clause;
 use super::target::{check_not_of_engine, engine_column_may_become};
-use super::{Kept, altering, indexes, memory_columns, nested, renamed, settings, sorting_key, uses};
+use super::{
+    Kept, altering, indexes, memory_columns, nested, renamed, settings, settled_types, sorting_key, uses,
+};
 use crate::column_checks::{
     check_statistics, is_reserved, settings as column_settings, statistics as declared_statistics,
     statistics_kind,
 };
 use crate::column_definitions::columns;
+use crate::defaults_over_stored::over_stored;
 use crate::implicit_indexes;
 use crate::query_context::QueryContext;
 use crate::reading::caster;
@@ -137,10 +140,15 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
         }
     };
     super::projections::check_converted(&draft.projections, &draft.converted, ctx)?;
+    let columns = altered.definition().columns.clone();
+    let changed = columns.columns.iter().filter(|column| {
+        version.position(column.id).is_some_and(|before| version.columns[before].ty != column.ty)
+    });
+    let changed: Vec<u32> = changed.map(|column| column.id).collect();
+    settled_types::settle(table, &changed, ctx)?;
     for name in &draft.converted {
         try_conversion(&altered, name, ctx)?;
     }
-    let columns = altered.definition().columns.clone();
     let is_same =
         version.columns.len() == columns.columns.len()
             && version.columns.iter().zip(columns.columns.iter()).all(|(a, b)| {
@@ -551,7 +559,9 @@ impl<'a> Draft<'a> {
         let Some((DefaultKind::Default | DefaultKind::Materialized, text)) = &column.default else {
             return Ok(None);
         };
-        let written = chalet_syntax::parse_expression(text)?;
+        let others = self.columns.iter().map(|other| other.schema.clone());
+        let others = TableSchema::new(others.filter(|other| other.name != column.name).collect());
+        let written = over_stored(chalet_syntax::parse_expression(text)?, &others)?;
         let mut reads = false;
         chalet_syntax::visit::walk(&written, &mut |e| {
             reads |= matches!(&e.kind, ast::ExprKind::Identifier(_));
@@ -559,9 +569,7 @@ impl<'a> Draft<'a> {
         });
         if reads {
             // It is computed when parts without the column are read.
-            let others = self.columns.iter().map(|other| other.schema.clone());
-            let others: Vec<_> = others.filter(|other| other.name != column.name).collect();
-            self.defaults.reads(column, &TableSchema::new(others))?;
+            self.defaults.reads(column, &others)?;
             return Ok(None);
         }
         let literal = bind_constant(&written, self.ctx, &self.ctx.ids)?;
@@ -572,6 +580,11 @@ impl<'a> Draft<'a> {
 
     /// Fails where a key or another column needs the column.
     fn check_free(&self, name: &str, what: &str) -> Result<()> {
+        self.check_not_in_key(name, what)?;
+        self.check_not_read(name, what)
+    }
+
+    fn check_not_in_key(&self, name: &str, what: &str) -> Result<()> {
         for key in &self.keys {
             ensure!(
                 !uses(key, name)?,
@@ -579,6 +592,11 @@ impl<'a> Draft<'a> {
                 "Trying to ALTER {what} key {name} column: it is part of the key expression {key}"
             );
         }
+        Ok(())
+    }
+
+    /// Fails where a default or a constraint reads the column.
+    fn check_not_read(&self, name: &str, what: &str) -> Result<()> {
         for column in self.columns.iter().filter(|column| *column.schema.name != *name) {
             if let Some((_, text)) = &column.schema.default
                 && !text.is_empty()
@@ -629,7 +647,19 @@ impl<'a> Draft<'a> {
             DUPLICATE_COLUMN,
             "Cannot rename to {to}: column with this name already exists"
         );
-        self.check_free(from, "rename")?;
+        nested::check_rename(from, to)?;
+        self.check_not_in_key(from, "rename")?;
+        for column in &mut self.columns {
+            if let Some((_, text)) = &mut column.schema.default
+                && !text.is_empty()
+                && uses(text, from)?
+            {
+                *text = renamed(text, from, to)?.into();
+            }
+        }
+        for constraint in &mut self.constraints {
+            constraint.expr = renamed(&constraint.expr, from, to)?.into();
+        }
         indexes::rename(&mut self.indexes, from, to)?;
         for column in &mut self.columns {
             if let Some(ttl) = &column.schema.ttl {
@@ -701,16 +731,19 @@ impl<'a> Draft<'a> {
         let altered = Altered { schema, id: before.id, fill };
         if altered.schema.ty != before.schema.ty && was_stored {
             let (from, to) = (&before.schema.ty, &altered.schema.ty);
+            // Variant and Dynamic have a NULL of their own, which counts for nothing here.
+            let is_nullable = |ty: &DataType| matches!(ty.without_low_cardinality(), DataType::Nullable(_));
             ensure!(
                 self.partition.is_none()
-                    || !from.without_low_cardinality().is_nullable()
-                    || to.without_low_cardinality().is_nullable()
+                    || !is_nullable(from)
+                    || is_nullable(to)
                     || altered.schema.default.is_some(),
                 BAD_ARGUMENTS,
                 "Cannot convert column '{name}' from nullable type {from} to non-nullable type {to}. Please specify `DEFAULT` \
                  expression in ALTER MODIFY COLUMN statement"
             );
             self.check_type(name, &before.schema.ty, &altered.schema.ty)?;
+            super::settled_types::check_convertible(name, &before.schema.ty, &altered.schema, self.ctx)?;
             self.converted.push(altered.schema.name.clone());
         }
         self.columns[at] = altered;

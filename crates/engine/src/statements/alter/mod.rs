@@ -11,6 +11,7 @@
 //! - [`indexes`], [`projections`], [`projection_modes`], [`settings`]: INDEX, PROJECTION and SETTING
 //! - [`mutation`]: rows that change or go
 //! - [`noted`]: what `system.mutations` tells of them
+//! - [`settled_types`]: parts that are behind changes of types
 //! - [`sorting_key`]: MODIFY ORDER BY
 //! - [`partitions`]: partitions that go or come from elsewhere
 //! - [`memory_columns`]: columns of Memory and Null
@@ -29,6 +30,7 @@ mod partitions;
 mod projection_modes;
 mod projections;
 mod settings;
+mod settled_types;
 mod sorting_key;
 mod table_query;
 mod target;

@@ -1,6 +1,7 @@
 //! DELETE and UPDATE: parts with rows that are concerned are written anew, and take the places of the old ones all at once.
 
 use super::target::{merge_tree, uses};
+use crate::defaults_over_stored::over_stored;
 use crate::materialized;
 use crate::merge_tree::part_query::{SOURCE, run};
 use crate::projections::program::programs;
@@ -21,6 +22,7 @@ use chalet_storage::merge_tree::{Lineage, MergeTree, PartSet};
 use chalet_storage::{ColumnSchema, DefaultKind, RowMerging, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_syntax::print::string_literal;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -160,9 +162,10 @@ pub(crate) fn update(
         true => format!("NOT isZeroOrNull({where_})"),
         false => where_.to_string(),
     };
-    let rows = updated_rows(&table.schema(), &assigned, Some(&condition), &|column| {
-        column.default_kind() == Some(DefaultKind::Materialized)
-    });
+    let schema = table.schema();
+    let computed = computed_from(&schema, assignments.iter().map(|(column, _)| column.name.as_str()))?;
+    let computed = |column: &ColumnSchema| computed.contains(&column.name);
+    let rows = updated_rows(&schema, &assigned, Some(&condition), &computed)?;
     let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
     let set: Vec<String> =
         assignments.iter().map(|(column, value)| format!("{} = {value}", quoted(&column.name))).collect();
@@ -185,7 +188,7 @@ pub(super) fn rewrite(
     ctx: &QueryContext,
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
-    let rows = updated_rows(&table.schema(), assigned, None, computed);
+    let rows = updated_rows(&table.schema(), assigned, None, computed)?;
     mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, ctx).map(drop)
 }
 
@@ -195,7 +198,7 @@ fn updated_rows(
     assigned: &[Assigned],
     condition: Option<&str>,
     computed: &dyn Fn(&ColumnSchema) -> bool,
-) -> impl Fn(&str) -> String + use<> {
+) -> Result<impl Fn(&str) -> String + use<>> {
     let new_value = |column: &ColumnSchema| {
         let name = in_backquotes(&column.name);
         let Some((_, value)) = assigned.iter().find(|(assigned, _)| **assigned == *column.name) else {
@@ -213,16 +216,42 @@ fn updated_rows(
     // What is computed from columns that changed is computed anew.
     let computed = schema.stored().zip(&names).map(|(column, name)| match &column.default {
         Some((_, text)) if computed(column) => {
-            format!("CAST({text}, {}) AS {name}", string_literal(column.ty.to_string()))
+            let value = over_stored(chalet_syntax::parse_expression(text)?, schema)?;
+            Ok(format!("CAST({value}, {}) AS {name}", string_literal(column.ty.to_string())))
         }
-        _ => name.clone(),
+        _ => Ok(name.clone()),
     });
+    let computed = computed.collect::<Result<Vec<_>>>()?.join(", ");
     let listed = |columns: &mut dyn Iterator<Item = String>| columns.collect::<Vec<_>>().join(", ");
-    let (values, named, computed) =
-        (listed(&mut { values }), listed(&mut { named }), listed(&mut { computed }));
-    move |source: &str| {
+    let (values, named) = (listed(&mut { values }), listed(&mut { named }));
+    Ok(move |source: &str| {
         format!("SELECT {computed} FROM (SELECT {named} FROM (SELECT {values} FROM {source}))")
+    })
+}
+
+/// The MATERIALIZED columns that are computed from these, or from others that are. All others stay as they are, what is computed from
+/// the clock or at random too.
+fn computed_from<'a>(
+    schema: &TableSchema,
+    changed: impl Iterator<Item = &'a str>,
+) -> Result<HashSet<Arc<str>>> {
+    let mut waiting = Vec::new();
+    for column in schema.stored() {
+        if let Some((DefaultKind::Materialized, text)) = &column.default {
+            let value = over_stored(chalet_syntax::parse_expression(text)?, schema)?;
+            waiting.push((column, value.to_string()));
+        }
     }
+    let mut changed: Vec<Arc<str>> = changed.map(Arc::from).collect();
+    let mut found = HashSet::new();
+    while let Some(source) = changed.pop() {
+        for (column, value) in &waiting {
+            if uses(value, &source)? && found.insert(column.name.clone()) {
+                changed.push(column.name.clone());
+            }
+        }
+    }
+    Ok(found)
 }
 
 fn check_assignments(

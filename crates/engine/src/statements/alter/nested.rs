@@ -1,5 +1,6 @@
 //! Columns of a Nested, which are stored as one array each: ALTER TABLE names them one by one, or all of them by what they share.
 
+use crate::stored_columns::nested_prefix;
 use chalet_base::{Result, ensure};
 use chalet_syntax::ast::AlterCommand;
 
@@ -37,5 +38,17 @@ pub(super) fn check_renames(commands: &[AlterCommand]) -> Result<()> {
             "Transitive renames in a single ALTER query are not allowed (don't make sense)"
         );
     }
+    Ok(())
+}
+
+/// Fails for another Nested than the column's own: its arrays are as long as those of their siblings.
+pub(super) fn check_rename(from: &str, to: &str) -> Result<()> {
+    let (from, to) = (nested_prefix(from), nested_prefix(to));
+    ensure!(
+        from.is_some() == to.is_some(),
+        BAD_ARGUMENTS,
+        "Cannot rename column from nested struct to normal column and vice versa"
+    );
+    ensure!(from == to, BAD_ARGUMENTS, "Cannot rename column from one nested name to another");
     Ok(())
 }

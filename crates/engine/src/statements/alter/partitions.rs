@@ -12,12 +12,12 @@ use crate::stored_columns::bind_stored;
 use crate::tables::existing;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_constant;
-use chalet_columns::Column;
+use chalet_columns::{Block, Column};
 use chalet_formats::input::Cast;
-use chalet_storage::Table;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::{Part, PartInfo};
 use chalet_storage::merge_tree::{Lineage, MergeTree, Partition};
+use chalet_storage::{ColumnSchema, Table};
 use chalet_syntax::ast;
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
@@ -316,10 +316,17 @@ pub(crate) fn copied(
     ctx: &QueryContext,
 ) -> Result<Option<Arc<Part>>> {
     let mut out = target.rewrite_part(part.info.partition.clone(), skip_indexes::programs(target, ctx)?);
+    let (from, to) = (source.schema(), target.schema());
+    let place = |column: &ColumnSchema| {
+        let found = from.stored().position(|known| known.name == column.name);
+        found.ok_or_else(|| err!(LOGICAL_ERROR, "Column {} is not in the other table", column.name))
+    };
+    let places = to.stored().map(place).collect::<Result<Vec<_>>>()?;
     let mut rows = open_part(source, part, 1)?;
     while let Some(morsel) = rows.next()? {
         ctx.control.check_with_interrupt()?;
-        out.write(morsel.block)?;
+        let columns = places.iter().map(|&at| morsel.block.column(at).clone()).collect();
+        out.write(Block::new(columns, morsel.block.n_rows()))?;
     }
     let made = out.finish(Lineage::default())?;
     if let Some(part) = &made {
@@ -352,7 +359,10 @@ pub(super) fn move_to_disk(
 fn check_alike(a: &MergeTree, b: &MergeTree) -> Result<()> {
     let stored = |table: &MergeTree| -> Vec<(Arc<str>, DataType)> {
         let schema = table.schema();
-        schema.stored().map(|c| (c.name.clone(), c.ty.clone())).collect()
+        let mut columns: Vec<_> = schema.stored().map(|c| (c.name.clone(), c.ty.clone())).collect();
+        // Their order is each table's own.
+        columns.sort_by(|a, b| a.0.cmp(&b.0));
+        columns
     };
     ensure!(stored(a) == stored(b), INCOMPATIBLE_COLUMNS, "Tables have different structure");
     let (a, b) = (&a.definition().keys, &b.definition().keys);

@@ -269,6 +269,12 @@ fn check_expression(
     schema: &TableSchema,
     ctx: &QueryContext,
 ) -> Result<Expr> {
+    let mut has_subquery = false;
+    chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
+        has_subquery |= matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists(_));
+        !has_subquery
+    });
+    ensure!(!has_subquery, BAD_ARGUMENTS, "Key expressions cannot contain subqueries");
     let bound = bind_stored([text], schema, ctx)?.1.swap_remove(0);
     if let Some(part) = changing_part(text, ctx)? {
         bail!(

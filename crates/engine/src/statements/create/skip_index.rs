@@ -155,7 +155,7 @@ fn bloom_filter(args: &[Expr], types: &[DataType]) -> Result<()> {
         "BloomFilter index cannot have more than one parameter"
     );
     for arg in args {
-        let ratio = arg.to_string().parse::<f64>().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
+        let ratio = arg.to_string().parse::<f64>().ok().filter(|ratio| 0.0 < *ratio && *ratio < 1.0);
         ensure!(
             ratio.is_some(),
             BAD_ARGUMENTS,
@@ -207,6 +207,8 @@ fn text_filter(name: &str, n: usize, size: usize, args: &[Expr], types: &[DataTy
     let Some(numbers) = args.iter().map(unsigned).collect::<Option<Vec<u64>>>() else {
         bail!(BAD_ARGUMENTS, "All parameters to *bf_v1 index must be unsigned integers")
     };
+    // Alone before the size stands the length of an ngram.
+    ensure!(size != 1 || numbers[0] > 0, BAD_ARGUMENTS, "ngram length must be at least 1");
     ensure!(numbers[size] > 0, BAD_ARGUMENTS, "The size of bloom filter cannot be zero");
     ensure!(
         numbers[size + 1] > 0,

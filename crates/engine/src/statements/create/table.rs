@@ -108,7 +108,7 @@ fn check_columns(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
 }
 
 /// Fails for a type without values.
-fn check_usable(column: &ColumnSchema) -> Result<()> {
+pub(crate) fn check_usable(column: &ColumnSchema) -> Result<()> {
     let mut inner = column.ty.bare();
     while let DataType::Array(next) = inner {
         inner = next.bare();
