@@ -44,7 +44,7 @@ def test_results_in_arrow_are_lent_as_arrow():
         reader = pyarrow.ipc.open_file if format == "Arrow" else pyarrow.ipc.open_stream
         assert reader(result.bytes()).read_all().num_rows == 3
         assert len(result) == len(result.bytes())
-    with pytest.raises(ValueError, match="ask for Arrow"):
+    with pytest.raises(ValueError, match="formats Arrow, DataFrame"):
         pyarrow.table(chalet.query("SELECT 1", "CSV"))
 
 
