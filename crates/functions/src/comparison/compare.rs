@@ -23,7 +23,11 @@ impl ScalarFunction for Compare {
     fn bind(&self, args: &[Argument], ctx: &Context) -> Result<Bound> {
         check_arity(self.record.name, args.len(), 2..=2)?;
         let planner = Planner { function: self.record.name, order: self.order, reads_text: true, ctx };
-        let plan = planner.plan(Side::from(&args[0]), Side::from(&args[1]))?;
+        let mut plan = planner.plan(Side::from(&args[0]), Side::from(&args[1]))?;
+        // As in ClickHouse, a written NULL in one of two constants decides, where columns may differ in other elements.
+        if args.iter().all(|arg| arg.constant.is_some()) && plan.has_null_field() {
+            plan = Plan::Null;
+        }
         let nullable = plan.gives_null(&args[0].ty, &args[1].ty);
         let result = if nullable { DataType::UInt8.nullable() } else { DataType::UInt8 };
         Ok(Bound::with_state(result, plan))

@@ -338,6 +338,11 @@ impl Plan {
         }
     }
 
+    /// Tuples with an element that is NULL by its type.
+    pub fn has_null_field(&self) -> bool {
+        matches!(self, Plan::Fields(plans) if plans.iter().any(|plan| matches!(plan, Plan::Null)))
+    }
+
     /// Tuples: equality is the conjunction of the fields' equalities; an order is decided by the first field that
     /// differs. NULL in a field is unknown, as in `and` and `or`.
     fn run_fields(
@@ -350,7 +355,9 @@ impl Plan {
         ctx: &Context,
     ) -> Result<Outcome> {
         let fields = Fields::of(a, b)?;
-        if plans.iter().any(|plan| matches!(plan, Plan::Null)) {
+        let is_order = !matches!(order, Order::Equal | Order::NotEqual);
+        // As in ClickHouse, which asks no other element.
+        if is_order && self.has_null_field() {
             return Ok((vec![0; n], Some(NullBuffer::new_null(n))));
         }
         match order {
