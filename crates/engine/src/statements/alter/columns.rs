@@ -2,7 +2,7 @@
 //! filled in, and what they have in another type is converted, when they are read or merged.
 
 use super::clauses::with_clause;
-use super::target::{check_not_of_engine, engine_column_may_become};
+use super::target::check_not_of_engine;
 use super::{
     Kept, altering, indexes, memory_columns, nested, renamed, settings, settled_types, sorting_key, uses,
 };
@@ -60,7 +60,7 @@ pub(super) struct Altered {
     pub schema: ColumnSchema,
     /// `None` for a column that is new.
     pub id: Option<u32>,
-    fill: Option<Vector>,
+    pub fill: Option<Vector>,
 }
 
 /// What becomes of a table.
@@ -74,19 +74,19 @@ pub(super) struct Draft<'a> {
     /// That of the rows.
     ttl: String,
     /// Columns whose values must be tried in another type.
-    converted: Vec<Arc<str>>,
+    pub converted: Vec<Arc<str>>,
     /// Texts of the keys, which hold names of columns.
-    keys: Vec<String>,
+    pub keys: Vec<String>,
     /// What merges do with rows of equal keys.
-    merging: Option<RowMerging>,
+    pub merging: Option<RowMerging>,
     /// The partition key of a table with parts.
-    partition: Option<String>,
+    pub partition: Option<String>,
     defaults: Arc<dyn Defaults>,
     /// Columns that are new.
     added: Vec<Arc<str>>,
     /// ORDER BY, where it is changed.
     sorting: Option<Vec<SortingKey>>,
-    ctx: &'a QueryContext,
+    pub ctx: &'a QueryContext,
 }
 
 pub(super) fn run(name: &ast::ObjectName, commands: &[AlterCommand], ctx: &QueryContext) -> Result<()> {
@@ -457,7 +457,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Where a column is; `None` where there is none and that is allowed.
-    fn position(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
+    pub fn position(&self, name: &str, if_exists: bool) -> Result<Option<usize>> {
         let found = self.columns.iter().position(|column| *column.schema.name == *name);
         match found {
             None if !if_exists => Err(self.missing(name)),
@@ -476,7 +476,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn place(&self, position: Option<&ColumnPosition>) -> Result<usize> {
+    pub fn place(&self, position: Option<&ColumnPosition>) -> Result<usize> {
         Ok(match position {
             None => self.columns.len(),
             Some(ColumnPosition::First) => 0,
@@ -492,7 +492,7 @@ impl<'a> Draft<'a> {
     }
 
     /// All columns with this one as it is written, checked; the one is returned, or the several of a Nested.
-    fn declared(
+    pub fn declared(
         &self,
         column: &ast::ColumnDef,
         others: impl Iterator<Item = usize>,
@@ -555,7 +555,7 @@ impl<'a> Draft<'a> {
     }
 
     /// What rows have that are there already.
-    fn fill(&self, column: &ColumnSchema) -> Result<Option<Vector>> {
+    pub fn fill(&self, column: &ColumnSchema) -> Result<Option<Vector>> {
         let Some((DefaultKind::Default | DefaultKind::Materialized, text)) = &column.default else {
             return Ok(None);
         };
@@ -580,19 +580,8 @@ impl<'a> Draft<'a> {
 
     /// Fails where a key or another column needs the column.
     fn check_free(&self, name: &str, what: &str) -> Result<()> {
-        self.check_not_in_key(name, what)?;
+        check_not_in_keys(&self.keys, name, what)?;
         self.check_not_read(name, what)
-    }
-
-    fn check_not_in_key(&self, name: &str, what: &str) -> Result<()> {
-        for key in &self.keys {
-            ensure!(
-                !uses(key, name)?,
-                ALTER_OF_COLUMN_IS_FORBIDDEN,
-                "Trying to ALTER {what} key {name} column: it is part of the key expression {key}"
-            );
-        }
-        Ok(())
     }
 
     /// Fails where a default or a constraint reads the column.
@@ -648,7 +637,7 @@ impl<'a> Draft<'a> {
             "Cannot rename to {to}: column with this name already exists"
         );
         nested::check_rename(from, to)?;
-        self.check_not_in_key(from, "rename")?;
+        check_not_in_keys(&self.keys, from, "rename")?;
         for column in &mut self.columns {
             if let Some((_, text)) = &mut column.schema.default
                 && !text.is_empty()
@@ -670,144 +659,26 @@ impl<'a> Draft<'a> {
         self.columns[at].schema.name = to.into();
         Ok(())
     }
+}
 
-    fn modify(
-        &mut self,
-        if_exists: bool,
-        column: &ast::ColumnDef,
-        position: Option<&ColumnPosition>,
-        remove: Option<&str>,
-    ) -> Result<()> {
-        let name = &column.name.name;
-        let Some(at) = self.position(name, if_exists)? else { return Ok(()) };
-        if let Some(property) = remove {
-            let schema = &mut self.columns[at].schema;
-            let is_kind = |kind| schema.default_kind() == Some(kind);
-            match property.to_ascii_uppercase().as_str() {
-                "DEFAULT" if is_kind(DefaultKind::Default) => schema.default = None,
-                "MATERIALIZED" if is_kind(DefaultKind::Materialized) => schema.default = None,
-                "ALIAS" if is_kind(DefaultKind::Alias) => schema.default = None,
-                "TTL" if schema.ttl.is_some() => schema.ttl = None,
-                "CODEC" if !schema.codec.is_empty() => schema.codec = "".into(),
-                // Nothing is missed where there were none.
-                "SETTINGS" => schema.settings = "".into(),
-                "COMMENT" if !schema.comment.is_empty() => schema.comment = "".into(),
-                other => bail!(BAD_ARGUMENTS, "Column `{name}` doesn't have {other}, cannot remove it"),
-            }
-            self.columns[at].fill = self.fill(&self.columns[at].schema)?;
-            return Ok(());
-        }
-        let before = self.columns[at].clone();
-        let mut written = column.clone();
-        if written.ty.is_none() && written.default.is_none() {
-            written.ty = definition_of(&before.schema)?.ty;
-        } else if written.ty.is_none() {
-            written.ty = definition_of(&ColumnSchema { default: None, ..before.schema.clone() })?.ty;
-        }
-        let others = (0..self.columns.len()).filter(|&other| other != at);
-        let declared = self.declared(&written, others)?.pop();
-        let mut schema = declared.ok_or_else(|| err!(LOGICAL_ERROR, "A column is not declared"))?;
-        if column.default.is_none() {
-            schema.default.clone_from(&before.schema.default);
-        }
-        if column.comment.is_none() {
-            schema.comment.clone_from(&before.schema.comment);
-        }
-        if column.ttl.is_none() {
-            schema.ttl.clone_from(&before.schema.ttl);
-        }
-        if column.codec.is_empty() {
-            schema.codec.clone_from(&before.schema.codec);
-        }
-        if column.statistics.is_empty() {
-            schema.statistics.clone_from(&before.schema.statistics);
-        }
-        if column.settings.is_empty() {
-            schema.settings.clone_from(&before.schema.settings);
-        }
-        let was_stored = before.schema.is_stored();
-        // Rows of parts without the column have its default, whichever it is now.
-        let fill = self.fill(&schema)?;
-        let altered = Altered { schema, id: before.id, fill };
-        if altered.schema.ty != before.schema.ty && was_stored {
-            let (from, to) = (&before.schema.ty, &altered.schema.ty);
-            // Variant and Dynamic have a NULL of their own, which counts for nothing here.
-            let is_nullable = |ty: &DataType| matches!(ty.without_low_cardinality(), DataType::Nullable(_));
-            ensure!(
-                self.partition.is_none()
-                    || !is_nullable(from)
-                    || is_nullable(to)
-                    || altered.schema.default.is_some(),
-                BAD_ARGUMENTS,
-                "Cannot convert column '{name}' from nullable type {from} to non-nullable type {to}. Please specify `DEFAULT` \
-                 expression in ALTER MODIFY COLUMN statement"
-            );
-            self.check_type(name, &before.schema.ty, &altered.schema.ty)?;
-            super::settled_types::check_convertible(name, &before.schema.ty, &altered.schema, self.ctx)?;
-            self.converted.push(altered.schema.name.clone());
-        }
-        self.columns[at] = altered;
-        if position.is_some() {
-            let moved = self.columns.remove(at);
-            let to = self.place(position)?;
-            self.columns.insert(to, moved);
-        }
-        Ok(())
+/// Fails where a key has the column.
+pub(super) fn check_not_in_keys<'k>(
+    keys: impl IntoIterator<Item = &'k String>,
+    name: &str,
+    what: &str,
+) -> Result<()> {
+    for key in keys {
+        ensure!(
+            !uses(key, name)?,
+            ALTER_OF_COLUMN_IS_FORBIDDEN,
+            "Trying to ALTER {what} key {name} column: it is part of the key expression {key}"
+        );
     }
-
-    /// Fails where a key has the column, unless its rows keep their order.
-    fn check_type(&self, name: &str, from: &DataType, to: &DataType) -> Result<()> {
-        let keeps_order = match (from, to) {
-            (DataType::Enum8(a), DataType::Enum8(b)) | (DataType::Enum16(a), DataType::Enum16(b)) => {
-                a.entries().iter().all(|entry| b.entries().contains(entry))
-            }
-            (DataType::DateTime(_), DataType::DateTime(_)) => true,
-            // The same numbers by another name.
-            (DataType::Enum8(_), DataType::Int8)
-            | (DataType::Enum16(_), DataType::Int16)
-            | (DataType::DateTime(_), DataType::UInt32)
-            | (DataType::UInt32, DataType::DateTime(_))
-            | (DataType::Date, DataType::UInt16)
-            | (DataType::UInt16, DataType::Date) => {
-                let partition = self.partition.as_deref().unwrap_or_default();
-                partition.is_empty() || !uses(partition, name)?
-            }
-            _ => from.without_low_cardinality() == to.without_low_cardinality(),
-        };
-        if keeps_order {
-            return Ok(());
-        }
-        let is_of_engine =
-            self.merging.as_ref().is_some_and(|rule| engine_column_may_become(rule, name, from, to));
-        self.check_key(name, is_of_engine)
-    }
-
-    /// `is_free`: what the engine itself says of the column does not count.
-    fn check_key(&self, name: &str, is_free: bool) -> Result<()> {
-        let of_engine = in_backquotes(name);
-        let keys = Draft {
-            columns: Vec::new(),
-            constraints: Vec::new(),
-            indexes: Vec::new(),
-            implicit_indexes: self.implicit_indexes,
-            projections: Vec::new(),
-            comment: String::new(),
-            ttl: String::new(),
-            converted: Vec::new(),
-            keys: self.keys.iter().filter(|key| !is_free || **key != of_engine).cloned().collect(),
-            merging: None,
-            partition: self.partition.clone(),
-            defaults: self.defaults.clone(),
-            added: Vec::new(),
-            sorting: None,
-            ctx: self.ctx,
-        };
-        keys.check_free(name, "modify")
-    }
+    Ok(())
 }
 
 /// The column as a statement declares it.
-fn definition_of(column: &ColumnSchema) -> Result<ast::ColumnDef> {
+pub(super) fn definition_of(column: &ColumnSchema) -> Result<ast::ColumnDef> {
     let schema = TableSchema::new(vec![column.clone()]);
     let text =
         format!("CREATE TABLE t\n(\n{}\n)\nENGINE = Memory", crate::statements::create::columns_sql(&schema));

@@ -4,6 +4,7 @@
 //! - [`clauses`]: clauses of the engine: SAMPLE BY and TTL
 //! - [`ttl`]: values and rows that have expired
 //! - [`columns`]: columns that come, go and change
+//! - [`modified_column`]: a column that is declared anew
 //! - [`column_values`]: values of columns that are computed anew
 //! - [`detached`]: partitions that are kept aside
 //! - [`freeze`]: parts under a second name
@@ -23,6 +24,7 @@ mod detached;
 mod freeze;
 mod indexes;
 mod memory_columns;
+mod modified_column;
 mod mutation;
 mod nested;
 mod noted;

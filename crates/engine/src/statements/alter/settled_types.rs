@@ -1,37 +1,16 @@
-//! Which type a column may have instead of its own. Parts whose columns have one of an earlier version are written anew before it
-//! changes once more: values become what each change in turn has made of them, and not what the last makes of the first.
+//! Parts whose columns have a type of an earlier version are written anew before it changes once more: values become what each
+//! change in turn has made of them, and not what the last makes of the first.
 
 use crate::merge_tree::merge::open_part;
 use crate::projections::program::programs;
 use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
-use crate::statements::create;
 use chalet_base::Result;
-use chalet_binder::table_columns::bind_over;
-use chalet_plan::Expr;
-use chalet_storage::ColumnSchema;
-use chalet_storage::catalog::in_backquotes;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::Part;
 use chalet_storage::merge_tree::{Lineage, MergeTree};
-use chalet_syntax::print::string_literal;
-use chalet_types::DataType;
 use std::collections::HashSet;
-
-/// Fails for a type without values, and where CAST has no way from a type to the new one, whatever rows there are.
-pub(super) fn check_convertible(
-    name: &str,
-    from: &DataType,
-    to: &ColumnSchema,
-    ctx: &QueryContext,
-) -> Result<()> {
-    create::check_usable(to)?;
-    let field = ctx.ids.field(name, from.clone());
-    let column = (name.to_string(), Expr::Column(field.id, field.ty));
-    let cast = format!("CAST({}, {})", in_backquotes(name), string_literal(to.ty.to_string()));
-    bind_over(&chalet_syntax::parse_expression(&cast)?, &[column], ctx, &ctx.ids).map(drop)
-}
 
 /// Writes parts as they are read now, where one of these columns, by their numbers, has another type in them. Those that lack columns
 /// stay: what these are by default may change too, until the parts are written for another reason.
