@@ -9,12 +9,29 @@ pub fn max_packed_len(len: usize) -> usize {
     len + len / 255 + 16
 }
 
+/// Up to so many bytes are a block without matches: the library would first clear its table of 16 KiB.
+const MOST_LITERALS: usize = 64;
+
 /// A block of all `bytes`. Fails for more than 2 GB.
 pub fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    if bytes.len() <= MOST_LITERALS {
+        return Ok(literals(bytes));
+    }
     let mut packed = vec![0; max_packed_len(bytes.len())];
     let len = pack_into(bytes, &mut packed)?;
     packed.truncate(len);
     Ok(packed)
+}
+
+/// A block of one sequence: the upper half of its token says how many literals follow, 15 that more bytes say how many more.
+fn literals(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(bytes.len() + 2);
+    match bytes.len() {
+        few @ ..15 => packed.push((few as u8) << 4),
+        more => packed.extend([0xf0, (more - 15) as u8]),
+    }
+    packed.extend_from_slice(bytes);
+    packed
 }
 
 /// Writes a block of all `bytes` to the start of `out`, which has room for [`max_packed_len`]; returns how long it is. Fails
@@ -96,7 +113,9 @@ mod tests {
 
     #[test]
     fn what_is_packed_comes_back() {
-        for bytes in [Vec::new(), vec![7; 100_000], (0..=255).cycle().take(1000).collect(), b"a".to_vec()] {
+        let short = [14, 15, 16, MOST_LITERALS, MOST_LITERALS + 1].map(|n| (1..=n as u8).collect());
+        let long = [Vec::new(), vec![7; 100_000], (0..=255).cycle().take(1000).collect(), b"a".to_vec()];
+        for bytes in short.into_iter().chain(long) {
             let packed = pack(&bytes).unwrap();
             assert!(packed.len() <= max_packed_len(bytes.len()));
             assert_eq!(unpack(&packed, bytes.len()).unwrap(), bytes);

@@ -6,7 +6,7 @@ use crate::inserted_rows::InsertedRows;
 use crate::own_functions::{OwnHost, SessionView};
 use crate::replacement_scan::ReplacementScan;
 use crate::run_options::RunOptions;
-use crate::session_state::SessionState;
+use crate::session_state::{Identity, SessionState};
 use crate::settings::Settings;
 use chalet_base::Result;
 use chalet_binder::{BinderSettings, BoundQuery, Environment};
@@ -37,7 +37,7 @@ pub(crate) struct QueryContext {
     pub registry: Arc<Registry>,
     /// What functions see.
     pub functions: Arc<Context>,
-    pub binder: BinderSettings,
+    pub binder: Arc<BinderSettings>,
     pub exec: ExecContext,
     /// Query parameters that came with the statement.
     pub params: Vec<(String, String)>,
@@ -62,18 +62,19 @@ impl QueryContext {
         number: u64,
     ) -> Result<QueryContext> {
         let settings = &state.settings;
+        let effective = settings.effective()?;
         let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let interrupt = options.interrupt.clone();
         let asked = interrupt.clone();
         let hook = asked.map(|f| Box::new(move || f()) as Box<dyn Fn() -> bool + Send + Sync>);
         let user = state.memory.clone();
         user.set_limit(settings.number("max_memory_usage_for_user").unwrap_or(0));
-        let control = QueryControl::new(settings.for_limits(), hook, Some(user));
+        let control = QueryControl::new(effective.limits.clone(), hook, Some(user));
         let period_us = settings.number("interactive_delay").unwrap_or(0);
         let control = control.with_progress(options.on_progress.clone(), period_us);
         let control = Arc::new(control.with_killed(options.killed.clone().unwrap_or_default()));
         let functions = Arc::new(Context {
-            time_zone: settings.time_zone()?,
+            time_zone: effective.time_zone.clone(),
             start_ns: start.as_nanos() as i64,
             database: state.database.clone(),
             user: state.identity.user.to_string(),
@@ -82,20 +83,20 @@ impl QueryContext {
                 format!("{:08x}-{process:04x}-{number:012x}", start.as_secs() as u32)
             }),
             interrupt: Interrupt(Some(interrupt_of(control.clone()))),
-            settings: settings.for_functions(),
+            settings: effective.functions.clone(),
             host: Host(Some(Arc::new(OwnHost(Box::new(OwnView {
                 database: database.clone(),
                 state: state.clone(),
             }))))),
             shared: Shared::default(),
         });
-        let exec_settings = settings.for_exec();
+        let exec_settings = effective.exec.clone();
         let scan = ScanContext {
             max_block_size: exec_settings.max_block_size,
             max_threads: exec_settings.max_threads,
             use_query_condition_cache: settings.flag("use_query_condition_cache").unwrap_or(true),
             use_dictionary_cache: settings.flag("chalet_use_dictionary_cache").unwrap_or(true),
-            conditions_under: conditions_under(settings, functions.time_zone.name()),
+            conditions_under: effective.changes.clone(),
             progress: control.files.clone(),
         };
         let exec = ExecContext {
@@ -107,8 +108,8 @@ impl QueryContext {
             notes: None,
         };
         Ok(QueryContext {
-            formats: state.for_formats()?,
-            binder: settings.for_binder(),
+            formats: state.formats(&effective),
+            binder: effective.binder.clone(),
             database,
             ids: Arc::default(),
             common_tables: Arc::default(),
@@ -156,7 +157,7 @@ impl QueryContext {
 
     /// The same with the settings of a sub-query, which is still part of this statement.
     pub fn of_subquery(&self, settings: Settings) -> Result<QueryContext> {
-        let limits = settings.for_limits();
+        let limits = settings.effective()?.limits.clone();
         let mut ctx = self.with_settings(settings)?;
         ctx.functions = Arc::new(Context {
             start_ns: self.functions.start_ns,
@@ -181,6 +182,13 @@ impl QueryContext {
         Ok(ctx)
     }
 
+    /// For what is bound once for all statements and outlives them, such as the keys of a table: its expressions mean the same under
+    /// all settings, and read neither tables nor files.
+    pub fn of_definition() -> Result<QueryContext> {
+        let state = SessionState::new(Identity::of_user("default".into()));
+        QueryContext::new(Database::default(), state, &RunOptions::default(), 0)
+    }
+
     /// The path that a statement means by one that it names, where its user may use it.
     pub fn user_path<'a>(&self, written: &'a str) -> Result<Cow<'a, str>> {
         self.state.identity.files.path(written, &self.state.identity.user)
@@ -202,7 +210,7 @@ struct OwnView {
 
 impl SessionView for OwnView {
     fn format_settings(&self) -> Result<Arc<FormatSettings>> {
-        self.state.for_formats()
+        Ok(self.state.formats(&*self.state.settings.effective()?))
     }
 
     fn user_path(&self, written: &str) -> Result<String> {
@@ -222,15 +230,6 @@ impl SessionView for OwnView {
             None => Err(ctx.unknown_table(Some(database), name)),
         }
     }
-}
-
-/// See [`ScanContext::conditions_under`]. All changed settings: which of them a function looks at, it alone knows.
-fn conditions_under(settings: &Settings, time_zone: &str) -> Arc<str> {
-    let mut text = format!("|{time_zone}");
-    for (name, value) in settings.changed() {
-        text.push_str(&format!("|{name}={value:?}"));
-    }
-    text.into()
 }
 
 /// What functions ask that take long on purpose. Only the thread that runs the statement may ask the host.

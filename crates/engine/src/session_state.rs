@@ -1,8 +1,7 @@
 //! What a session holds between statements, and how a statement changes it.
 
 use crate::file_access::FileAccess;
-use crate::settings::Settings;
-use chalet_base::Result;
+use crate::settings::{Effective, Settings};
 use chalet_formats::FormatSettings;
 use chalet_formats::settings::Paths;
 use chalet_memory::Tracker;
@@ -65,14 +64,14 @@ impl SessionState {
 
 impl SessionState {
     /// Settings of formats; the paths in them are those of the user.
-    pub fn for_formats(&self) -> Result<Arc<FormatSettings>> {
-        let mut formats = self.settings.for_formats()?;
+    pub fn formats(&self, settings: &Effective) -> Arc<FormatSettings> {
+        let mut formats = settings.formats.clone();
         if self.identity.is_of_client() {
             let identity = self.identity.clone();
             let rule = move |path: &str| Ok(identity.files.path(path, &identity.user)?.into_owned());
             Arc::make_mut(&mut formats).paths = Paths::new(rule);
         }
-        Ok(formats)
+        formats
     }
 }
 

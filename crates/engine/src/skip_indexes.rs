@@ -56,13 +56,17 @@ pub(crate) fn programs(table: &MergeTree, ctx: &QueryContext) -> Result<Arc<[Ski
     made.filter_map(Result::transpose).collect()
 }
 
-/// As [`programs`], of an INSERT: settings leave some of them to merges.
-pub(crate) fn programs_of_insert(table: &MergeTree, ctx: &QueryContext) -> Result<Arc<[SkipIndexProgram]>> {
-    let settings = &ctx.state.settings;
+/// As [`programs`], of an INSERT: its settings leave some of them to merges.
+pub(crate) fn programs_of_insert(
+    table: &MergeTree,
+    insert: &QueryContext,
+    ctx: &QueryContext,
+) -> Result<Arc<[SkipIndexProgram]>> {
+    let settings = &insert.state.settings;
     if settings.flag("materialize_skip_indexes_on_insert") == Some(false) {
         return Ok(Arc::default());
     }
-    let excluded = names(ctx, "exclude_materialize_skip_indexes_on_insert")?;
+    let excluded = names(insert, "exclude_materialize_skip_indexes_on_insert")?;
     let all = programs(table, ctx)?;
     Ok(all.iter().filter(|program| !excluded.contains(&program.name)).cloned().collect())
 }

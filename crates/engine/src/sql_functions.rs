@@ -17,7 +17,7 @@ pub(crate) struct SqlFunction {
     pub create_sql: String,
 }
 
-type ByName = BTreeMap<String, SqlFunction>;
+pub(crate) type ByName = BTreeMap<String, SqlFunction>;
 
 #[derive(Default)]
 pub(crate) struct SqlFunctions {

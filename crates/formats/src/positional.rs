@@ -11,7 +11,7 @@ use crate::text::text_settings;
 use chalet_base::{Result, ensure};
 use chalet_columns::Builder;
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::{Reader, Syntax};
+use chalet_text::read::{Reader, Readers, Syntax};
 use chalet_types::DataType;
 use std::sync::Arc;
 
@@ -188,9 +188,10 @@ impl<S: FieldSyntax> Rows for PositionalFile<S> {
 
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
+        let readers = Readers::new(&settings);
         let readers = self.fields.iter().map(|field| {
             let values = self.syntax.values();
-            (Fast::of(&field.ty, values), Reader::new(&field.ty, values, &settings))
+            (Fast::of(&field.ty, values), readers.of(&field.ty, values))
         });
         let parser = PositionalParser { readers: readers.collect(), file: self.clone(), first: true };
         let (request, failures) = (self.request.clone(), self.failures.clone());

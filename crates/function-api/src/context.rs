@@ -17,7 +17,7 @@ pub struct Context {
     pub user: String,
     pub query_id: String,
     pub interrupt: Interrupt,
-    pub settings: FunctionSettings,
+    pub settings: Arc<FunctionSettings>,
     pub host: Host,
     pub shared: Shared,
 }
@@ -147,7 +147,7 @@ impl Default for Context {
             user: "default".into(),
             query_id: String::new(),
             interrupt: Interrupt::default(),
-            settings: FunctionSettings::default(),
+            settings: Arc::default(),
             host: Host::default(),
             shared: Shared::default(),
         }

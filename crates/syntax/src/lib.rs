@@ -8,9 +8,11 @@
 //! - `explain`: the tree as EXPLAIN AST shows it
 //! - `name`: the names of result columns
 //! - `visit`: walks over expressions and what they contain
+//! - `definition`: the expressions that definitions keep
 //! - `substitute`: expressions in place of names
 
 pub mod ast;
+mod definition;
 pub mod explain;
 pub mod lexer;
 pub mod name;
@@ -20,6 +22,7 @@ pub mod split;
 mod substitute;
 pub mod visit;
 
+pub use definition::for_each_kept_expr_mut;
 pub use explain::explain_ast;
 pub use name::{column_name, spelled_lambda};
 pub use parser::{

@@ -19,7 +19,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 /// A table that has parts to merge.
 struct Job {
     parts: Weak<Parts>,
-    definition: Definition,
+    definition: Arc<Definition>,
     database: Weak<Shared>,
 }
 

@@ -17,6 +17,7 @@ use chalet_exec::operators::sort_buffer::SortBuffer;
 use chalet_exec::pipeline::Position;
 use chalet_memory::Reservation;
 use chalet_storage::merge_tree::part::Part;
+use chalet_storage::merge_tree::skip_index::SkipIndexProgram;
 use chalet_storage::merge_tree::{MergeTree, PartsInserter};
 use chalet_storage::{Inserter, Table};
 use std::sync::Arc;
@@ -44,46 +45,66 @@ impl PartSize {
     }
 }
 
+/// What an INSERT runs, made of the table's definition and the settings: kept for the next one.
+struct Programs {
+    keys: KeyProgram,
+    /// What becomes of rows whose keys are equal, where an INSERT merges them.
+    rule: Option<TableRule>,
+    indexes: Arc<[SkipIndexProgram]>,
+    projections: Arc<[ProjectionProgram]>,
+    size: PartSize,
+    /// Is the same INSERT not to be done again?
+    is_once: bool,
+}
+
+impl Programs {
+    /// Those of an INSERT; `ctx` is what expressions are bound with.
+    fn new(table: &MergeTree, insert: &QueryContext, ctx: &QueryContext) -> Result<Programs> {
+        let merges = insert.state.settings.flag("optimize_on_insert").unwrap_or(true);
+        Ok(Programs {
+            keys: KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?,
+            rule: if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None },
+            indexes: skip_indexes::programs_of_insert(table, insert, ctx)?,
+            projections: programs(table, ctx)?,
+            size: PartSize::of(insert),
+            is_once: deduplication::is_on(table, insert),
+        })
+    }
+}
+
 /// Begins an INSERT into a table.
 pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
-    let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
-    let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
-    let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
-    let token = deduplication::token(ctx);
-    let inner = table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?;
+    let under = &ctx.exec.scan.conditions_under;
+    let make = || Programs::new(table, ctx, &QueryContext::of_definition()?);
+    let programs = match table.insert_programs().get_or_make(under, make) {
+        Ok(programs) => programs,
+        // What asks dictionaries or functions made by SQL is bound with them, each time.
+        Err(_) => Arc::new(Programs::new(table, ctx, ctx)?),
+    };
+    let inner = table.insert_parts(programs.indexes.clone())?;
     Ok(Box::new(Sorted {
-        inner: if rule.is_some() { inner.of_merged_rows() } else { inner },
-        rule,
-        projections: programs(table, ctx)?,
-        keys,
+        inner: if programs.rule.is_some() { inner.of_merged_rows() } else { inner },
         part: SortBuffer::default(),
         appeared: HashMap::default(),
         bytes: 0,
-        size: PartSize::of(ctx),
         memory: Reservation::new(ctx.control.memory.clone()),
-        is_once: deduplication::is_on(table, ctx),
-        token: token.map(|token| hash_bytes(token.as_bytes())),
+        token: deduplication::token(ctx).map(|token| hash_bytes(token.as_bytes())),
         rows_hash: 0,
         table: table.clone(),
         ctx: ctx.clone(),
+        programs,
     }))
 }
 
 struct Sorted {
     inner: PartsInserter,
-    keys: KeyProgram,
-    /// What becomes of rows whose keys are equal, where an INSERT merges them.
-    rule: Option<TableRule>,
-    projections: Arc<[ProjectionProgram]>,
+    programs: Arc<Programs>,
     /// What is gathered for the next parts.
     part: SortBuffer,
     /// When each of its partitions came first: parts are numbered in this order.
     appeared: HashMap<Box<[u8]>, usize>,
     bytes: u64,
-    size: PartSize,
     memory: Reservation,
-    /// Is the same INSERT not to be done again?
-    is_once: bool,
     token: Option<u64>,
     /// Of all rows so far, in the order in which they came, for what has no token.
     rows_hash: u64,
@@ -94,7 +115,7 @@ struct Sorted {
 impl Sorted {
     /// Notes the partitions of rows that have none before.
     fn note_partitions(&mut self, block: &Block) -> Result<()> {
-        let Some(keys) = self.keys.partition_keys(block)? else { return Ok(()) };
+        let Some(keys) = self.programs.keys.partition_keys(block)? else { return Ok(()) };
         for row in 0..block.n_rows() {
             let key = keys.get(row);
             let is_known = row > 0 && keys.get(row - 1) == key || self.appeared.contains_key(key);
@@ -107,7 +128,7 @@ impl Sorted {
 
     /// Hashes row by row, so that it does not matter how the rows are cut into blocks.
     fn note_rows(&mut self, block: &Block) {
-        if self.is_once && self.token.is_none() {
+        if self.programs.is_once && self.token.is_none() {
             let columns: Vec<&Column> = block.columns().iter().collect();
             let rows = group_keys(&columns, block.n_rows());
             let hashes = (0..block.n_rows()).map(|row| hash_bytes(rows.get(row)));
@@ -120,22 +141,23 @@ impl Sorted {
         let (control, n_threads) = (&self.ctx.control, self.ctx.exec.settings.max_threads);
         let check = || control.check_with_interrupt();
         if let Some(rows) = std::mem::take(&mut self.part).sorted(n_threads, &check)? {
-            let mut partitions = self.keys.partitions(&rows)?;
+            let mut partitions = self.programs.keys.partitions(&rows)?;
             check_partitions(partitions.len() as u64, &self.ctx)?;
             let appeared = std::mem::take(&mut self.appeared);
             partitions.sort_by_key(|(.., key)| appeared.get(key).copied());
             for (partition, range, _) in partitions {
                 let is_whole = range.len() == rows.n_rows();
                 let of_partition = if is_whole { rows.clone() } else { rows.slice(range.start, range.len()) };
-                let of_partition = match &self.rule {
-                    Some(rule) => rule.merged(of_partition, &self.keys, &self.ctx.control.memory)?,
+                let of_partition = match &self.programs.rule {
+                    Some(rule) => rule.merged(of_partition, &self.programs.keys, &self.ctx.control.memory)?,
                     None => vec![of_partition],
                 };
                 if !of_partition.is_empty() {
                     let rows = Block::concat(&of_partition);
                     let partition = self.table.known_partition(partition)?;
-                    let Sorted { inner, table, projections, ctx, .. } = self;
-                    let complete = |part: &Arc<Part>| write::complete(table, part, projections, ctx);
+                    let Sorted { inner, table, programs, ctx, .. } = self;
+                    let complete =
+                        |part: &Arc<Part>| write::complete(table, part, &programs.projections, ctx);
                     inner.write_part(partition, rows, n_threads, &complete)?;
                 }
             }
@@ -161,14 +183,14 @@ fn check_partitions(n: u64, ctx: &QueryContext) -> Result<()> {
 
 impl Inserter for Sorted {
     fn write(&mut self, block: Block) -> Result<()> {
-        let keys = self.keys.all_keys(&block)?;
+        let keys = self.programs.keys.all_keys(&block)?;
         self.note_partitions(&block)?;
         self.note_rows(&block);
         let position = Position { number: self.part.n_blocks() as u32, ..Position::default() };
         self.bytes += block.memory() as u64;
         self.memory.grow(block.memory() + keys.memory())?;
         self.part.push(position, block, keys);
-        match self.part.n_rows() as u64 >= self.size.rows || self.bytes >= self.size.bytes {
+        match self.part.n_rows() as u64 >= self.programs.size.rows || self.bytes >= self.programs.size.bytes {
             true => self.cut_parts(),
             false => Ok(()),
         }
@@ -176,7 +198,7 @@ impl Inserter for Sorted {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.cut_parts()?;
-        let token = self.is_once.then(|| self.token.unwrap_or(self.rows_hash));
+        let token = self.programs.is_once.then(|| self.token.unwrap_or(self.rows_hash));
         self.inner.finish(token)?;
         background::wake(&self.table, &self.ctx);
         Ok(())

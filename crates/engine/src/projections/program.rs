@@ -371,10 +371,15 @@ fn stored(
         schema,
         columns,
         cast: caster(ctx),
-        ..table.definition().clone()
+        ..Definition::clone(table.definition())
     };
     let identity = identity(table, projection, draft, condition, ctx)?;
-    Ok(ProjectionDefinition { name: projection.name.clone(), identity, definition, sorted_by })
+    Ok(ProjectionDefinition {
+        name: projection.name.clone(),
+        identity,
+        definition: Arc::new(definition),
+        sorted_by,
+    })
 }
 
 /// All that the rows depend on: columns go by their numbers, so that they may be renamed.

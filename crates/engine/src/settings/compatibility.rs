@@ -12,6 +12,7 @@ impl Settings {
     /// Puts the defaults of a release in place of those of the release that was named before; of none, today's.
     pub(super) fn set_compatibility(&mut self, text: &str) -> Result<()> {
         let release = if text.is_empty() { None } else { Some(version(text)?) };
+        self.effective = Arc::default();
         let changed = Arc::make_mut(&mut self.changed);
         let by_compatibility = Arc::make_mut(&mut self.by_compatibility);
         std::mem::take(by_compatibility).iter().for_each(|name| drop(changed.remove(name)));

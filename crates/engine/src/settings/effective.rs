@@ -14,21 +14,45 @@ use std::sync::{Arc, LazyLock};
 /// The kernel's default of `timeout_before_checking_execution_speed`.
 const SPEED_SETTLED: std::time::Duration = std::time::Duration::from_secs(10);
 
-static DEFAULT_FORMATS: LazyLock<Arc<FormatSettings>> = LazyLock::new(Arc::default);
+/// Settings as the rooms want them.
+#[derive(Debug)]
+pub(crate) struct Effective {
+    pub binder: Arc<BinderSettings>,
+    pub exec: ExecSettings,
+    pub limits: Limits,
+    pub functions: Arc<FunctionSettings>,
+    pub formats: Arc<FormatSettings>,
+    pub time_zone: TimeZone,
+    /// Time zone and all changed settings as a text: which of them a function looks at, it alone knows.
+    pub changes: Arc<str>,
+}
 
 impl Settings {
-    pub fn for_formats(&self) -> Result<Arc<FormatSettings>> {
-        if self.changed.is_empty() {
-            return Ok(DEFAULT_FORMATS.clone());
+    /// The settings as the rooms want them: made once for all statements that run with them.
+    pub(crate) fn effective(&self) -> Result<Arc<Effective>> {
+        if let Some(made) = self.effective.get() {
+            return Ok(made.clone());
         }
-        let mut settings = FormatSettings::default();
+        let time_zone = self.time_zone()?;
+        let mut formats = FormatSettings::default();
+        let mut changes = format!("|{}", time_zone.name());
         for (name, text) in self.changed() {
-            settings.set(name, text)?;
+            formats.set(name, text)?;
+            changes.push_str(&format!("|{name}={text:?}"));
         }
-        Ok(Arc::new(settings))
+        let made = Arc::new(Effective {
+            binder: Arc::new(self.for_binder()),
+            exec: self.for_exec(),
+            limits: self.for_limits(),
+            functions: Arc::new(self.for_functions()),
+            formats: Arc::new(formats),
+            time_zone,
+            changes: changes.into(),
+        });
+        Ok(self.effective.get_or_init(|| made).clone())
     }
 
-    pub fn for_binder(&self) -> BinderSettings {
+    fn for_binder(&self) -> BinderSettings {
         let mut s = BinderSettings::default();
         let flags: [(&str, &mut bool); 24] = [
             ("join_any_take_last_row", &mut s.join_any_take_last_row),
@@ -87,7 +111,7 @@ impl Settings {
         s
     }
 
-    pub fn for_exec(&self) -> ExecSettings {
+    fn for_exec(&self) -> ExecSettings {
         let mut s = ExecSettings::default();
         let size = |name| self.number(name).map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         s.max_threads = size("max_threads").filter(|&n| n > 0).unwrap_or(s.max_threads);
@@ -160,7 +184,7 @@ impl Settings {
         })
     }
 
-    pub fn for_limits(&self) -> Limits {
+    fn for_limits(&self) -> Limits {
         let number = |name| self.number(name).unwrap_or(0);
         let overflow = |name| match self.text(name) {
             Some("break") => Overflow::Break,
@@ -188,7 +212,7 @@ impl Settings {
         }
     }
 
-    pub fn for_functions(&self) -> FunctionSettings {
+    fn for_functions(&self) -> FunctionSettings {
         let mut s = FunctionSettings::default();
         let flags: [(&str, &mut bool); 13] = [
             ("cast_keep_nullable", &mut s.cast_keep_nullable),
@@ -230,7 +254,8 @@ impl Settings {
         if let Some(n) = self.number("regexp_max_matches_per_row") {
             s.regexp_max_matches_per_row = n;
         }
-        let all = self.clone();
+        // Not what holds this.
+        let all = Settings { effective: Arc::default(), ..self.clone() };
         s.all = SettingLookup(Arc::new(move |name| all.typed(name)));
         s
     }
@@ -268,7 +293,7 @@ impl Settings {
     }
 
     /// `session_timezone`, else the machine's.
-    pub fn time_zone(&self) -> Result<TimeZone> {
+    fn time_zone(&self) -> Result<TimeZone> {
         match self.text("session_timezone") {
             Some(name) if !name.is_empty() => TimeZone::named(name),
             _ => Ok(MACHINE_ZONE.clone()),

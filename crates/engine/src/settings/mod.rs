@@ -9,12 +9,13 @@ pub mod merge_tree;
 mod number;
 pub mod server;
 
+pub(crate) use effective::Effective;
 pub use known::{Known, TIERS, all, find};
 
 use chalet_base::{Result, bail, ensure, err, suggest};
 use chalet_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the kernel cuts sizes of blocks to.
 const MOST_ROWS_OF_BLOCK: u64 = 1 << 32;
@@ -29,6 +30,8 @@ pub struct Settings {
     changed: Arc<BTreeMap<&'static str, String>>,
     /// Those of them that only differ because an earlier release is to be like.
     by_compatibility: Arc<BTreeSet<&'static str>>,
+    /// What the rooms take of them, once it was asked for.
+    effective: Arc<OnceLock<Arc<Effective>>>,
 }
 
 impl Settings {
@@ -44,7 +47,7 @@ impl Settings {
             self.set_compatibility(&text)?;
         }
         self.set_otherwise(known.name);
-        Arc::make_mut(&mut self.changed).insert(known.name, text);
+        self.changed_mut().insert(known.name, text);
         Ok(())
     }
 
@@ -63,8 +66,14 @@ impl Settings {
             self.set_compatibility("")?;
         }
         self.set_otherwise(known.name);
-        Arc::make_mut(&mut self.changed).remove(known.name);
+        self.changed_mut().remove(known.name);
         Ok(())
+    }
+
+    /// Those that are changed, to change them further.
+    fn changed_mut(&mut self) -> &mut BTreeMap<&'static str, String> {
+        self.effective = Arc::default();
+        Arc::make_mut(&mut self.changed)
     }
 
     /// Notes that a setting no longer follows `compatibility`.

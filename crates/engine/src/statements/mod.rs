@@ -30,6 +30,7 @@ mod show;
 mod statement_events;
 mod structure_hint;
 mod system;
+mod written_out;
 
 pub(crate) use self::alter::copied;
 use self::output::{Output, print_lines, print_rows};
@@ -179,6 +180,20 @@ fn run_kind(
     output: &mut Output,
 ) -> Result<()> {
     on_cluster::check(statement, ctx)?;
+    if let Some(kind) = written_out::definition(&statement.kind, ctx)? {
+        let statement = ast::Statement { kind, ..statement.clone() };
+        return run_one(&statement, ctx, own, output);
+    }
+    run_one(statement, ctx, own, output)
+}
+
+/// Runs a statement whose definition stands for itself.
+fn run_one(
+    statement: &ast::Statement,
+    ctx: &QueryContext,
+    own: &SessionState,
+    output: &mut Output,
+) -> Result<()> {
     match &statement.kind {
         StatementKind::Query(query) => {
             replicas::check(query, ctx)?;

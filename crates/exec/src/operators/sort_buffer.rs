@@ -222,6 +222,9 @@ impl SortBuffer {
 
     /// All rows as one block; none where no block came. At most so many threads gather the columns.
     pub fn sorted(mut self, n_threads: usize, check: &dyn Fn() -> Result<()>) -> Result<Option<Block>> {
+        if let ([_], 1) = (&self.blocks[..], self.n_rows) {
+            return Ok(self.blocks.pop().map(|(_, block, _)| block));
+        }
         let entries = self.order(usize::MAX, check)?;
         let blocks = self.blocks();
         let Some(first) = blocks.first() else { return Ok(None) };

@@ -9,7 +9,7 @@ use crate::segments::{Rows, Unit};
 use crate::text::text_settings;
 use chalet_base::{Result, bail, ensure};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::{Reader, Syntax};
+use chalet_text::read::{Reader, Readers, Syntax};
 use std::sync::Arc;
 
 struct Form;
@@ -89,7 +89,8 @@ impl Rows for FormFile {
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
         let wanted = self.request.wanted.iter();
-        let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, Syntax::Raw, &settings));
+        let readers = Readers::new(&settings);
+        let readers = wanted.map(|&i| readers.of(&self.request.structure[i].1, Syntax::Raw));
         let parser = FormParser { readers: readers.collect(), file: self.clone() };
         let request = self.request.clone();
         Box::new(RowReader::new(parser, self, unit, &request, Arc::new(Failures::default())))

@@ -11,7 +11,7 @@ use chalet_base::hash::HashMap;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_text::read::cursor::Cursor;
 use chalet_text::read::string;
-use chalet_text::read::{Reader, Syntax};
+use chalet_text::read::{Reader, Readers, Syntax};
 use std::sync::Arc;
 
 pub struct JsonObjectFile {
@@ -41,8 +41,8 @@ impl Rows for JsonObjectFile {
         let syntax = if self.as_strings { Syntax::Plain } else { Syntax::Json };
         let wanted = self.request.wanted.iter();
         let ty = |i: usize| &self.request.structure[i].1;
-        let readers =
-            wanted.map(|&i| (Fast::of(ty(i), syntax), Reader::new(ty(i), syntax, &settings))).collect();
+        let readers = Readers::new(&settings);
+        let readers = wanted.map(|&i| (Fast::of(ty(i), syntax), readers.of(ty(i), syntax))).collect();
         let order = Vec::new();
         let wrapping = Wrapping { open: false, last: unit.last };
         let parser =

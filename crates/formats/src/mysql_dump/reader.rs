@@ -8,7 +8,7 @@ use crate::text::text_settings;
 use crate::values::expression_end;
 use chalet_base::{Result, ensure};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::{Reader, Syntax};
+use chalet_text::read::{Reader, Readers, Syntax};
 use std::sync::Arc;
 
 pub struct DumpFile {
@@ -29,7 +29,8 @@ impl Rows for DumpFile {
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
         let wanted = self.request.wanted.iter();
-        let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, Syntax::Quoted, &settings));
+        let readers = Readers::new(&settings);
+        let readers = wanted.map(|&i| readers.of(&self.request.structure[i].1, Syntax::Quoted));
         let parser = DumpParser {
             dump: Dump::new(&self.request.settings.input_format_mysql_dump_table_name),
             readers: readers.collect(),

@@ -10,8 +10,8 @@ use crate::segments::{Rows, SegmentScan, Unit, line_end};
 use crate::settings::EscapingRule;
 use crate::text::text_settings;
 use chalet_base::{Result, bail, ensure, err};
-use chalet_text::read::Reader;
 use chalet_text::read::cursor::Cursor;
+use chalet_text::read::{Reader, Readers};
 use regex::bytes::Regex;
 use std::sync::Arc;
 
@@ -116,7 +116,8 @@ impl Rows for RegexpFile {
         let syntax = escaping::syntax(self.request.settings.format_regexp_escaping_rule);
         let syntax = syntax.unwrap_or(chalet_text::read::Syntax::Raw);
         let structure = self.request.structure.iter();
-        let readers = structure.map(|c| Reader::new(&c.1, syntax, &settings)).collect();
+        let readers = Readers::new(&settings);
+        let readers = structure.map(|c| readers.of(&c.1, syntax)).collect();
         let position = |index: usize| self.request.wanted.iter().position(|w| *w == index);
         let wanted = (0..self.request.structure.len()).map(position).collect();
         let parser = RegexpParser { file: self.clone(), readers, wanted };

@@ -6,7 +6,7 @@ use crate::segments::{Rows, Unit, line_end};
 use crate::text::text_settings;
 use chalet_base::{Result, ensure, err};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::{Reader, Syntax, string};
+use chalet_text::read::{Reader, Readers, Syntax, string};
 use std::sync::Arc;
 
 pub struct TskvFile {
@@ -28,7 +28,8 @@ impl Rows for TskvFile {
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
         let wanted = self.request.wanted.iter();
-        let readers = wanted.map(|&i| Reader::new(&self.request.structure[i].1, Syntax::Escaped, &settings));
+        let readers = Readers::new(&settings);
+        let readers = wanted.map(|&i| readers.of(&self.request.structure[i].1, Syntax::Escaped));
         let parser =
             TskvParser { readers: readers.collect(), request: self.request.clone(), key: Vec::new() };
         let (request, failures) = (self.request.clone(), self.failures.clone());

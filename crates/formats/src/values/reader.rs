@@ -6,7 +6,7 @@ use crate::segments::{Rows, Unit};
 use crate::text::text_settings;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::{Reader, Syntax};
+use chalet_text::read::{Reader, Readers, Syntax};
 use std::sync::Arc;
 
 pub struct ValuesFile {
@@ -27,7 +27,8 @@ impl Rows for ValuesFile {
     fn reader(self: Arc<Self>, unit: Unit) -> Box<dyn BlockReader> {
         let settings = text_settings(&self.request.settings, &self.request.time_zone);
         let structure = self.request.structure.iter();
-        let readers = structure.map(|c| Reader::new(&c.1, Syntax::Quoted, &settings)).collect();
+        let readers = Readers::new(&settings);
+        let readers = structure.map(|c| readers.of(&c.1, Syntax::Quoted)).collect();
         let position = |index: usize| self.request.wanted.iter().position(|w| *w == index);
         let wanted = (0..self.request.structure.len()).map(position).collect();
         let request = self.request.clone();
@@ -124,6 +125,15 @@ impl ValuesParser {
             return Err(failure);
         }
         *cur = start;
+        // What stands behind an expression is looked at before it is computed.
+        let mut behind = start;
+        behind.advance(expression_end(start.rest(), false));
+        if closing == b')' && behind.accept(b',') {
+            behind.skip_whitespace();
+        }
+        if behind.peek() != Some(closing) {
+            return Err(self.expected_behind(index, closing, start.rest()));
+        }
         if !self.evaluate(index, cur, builder, failure)? {
             to.mark_omitted(column);
         }

@@ -28,6 +28,7 @@
 //! - [`journal`]: the file of records
 //! - [`parts`]: the set of parts: snapshots, commits, claims
 //! - [`export`]: parts as the folder of another table
+//! - [`memo`]: what was made of a definition
 //! - [`merges`]: which parts to merge
 //! - [`inserter`]: one INSERT
 //! - [`skip_index`]: data skipping indexes of parts
@@ -52,6 +53,7 @@ mod journal;
 mod keys;
 mod layout;
 mod mapping;
+mod memo;
 mod merges;
 pub mod part;
 mod part_file;
@@ -75,6 +77,7 @@ mod tokens;
 pub use definition::{Defaults, Definition, ImplicitIndexes};
 pub use inserter::PartsInserter;
 pub use keys::{SortingKey, TableKeys};
+pub use memo::Memo;
 pub use merges::MergeChoice;
 pub use part_set::PartSet;
 pub use partition::Partition;

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// A part in the making. Dropped without being finished it leaves nothing.
 pub struct Rewrite {
     parts: Arc<Parts>,
-    definition: Definition,
+    definition: Arc<Definition>,
     partition: Partition,
     number: u64,
     rows: RowsWriter,
@@ -34,7 +34,7 @@ pub struct Lineage {
 impl Rewrite {
     pub(super) fn new(
         parts: Arc<Parts>,
-        definition: Definition,
+        definition: Arc<Definition>,
         partition: Partition,
         indexes: Arc<[SkipIndexProgram]>,
     ) -> Rewrite {
@@ -80,7 +80,7 @@ impl Rewrite {
             columns: self.definition.columns.number,
             modified: now(),
         };
-        let part = Part::new(info, self.definition.columns, data, self.parts.folder().cloned());
+        let part = Part::new(info, self.definition.columns.clone(), data, self.parts.folder().cloned());
         indexes.map_or(Ok(()), |indexes| part.write_indexes(indexes))?;
         Ok(Some(Arc::new(part)))
     }

@@ -14,7 +14,7 @@ const RESIDENT_BYTES: usize = 1 << 18;
 
 /// Dropped without being finished it leaves nothing.
 pub(super) struct RowsWriter {
-    definition: Definition,
+    definition: Arc<Definition>,
     /// None of a table in memory.
     path: Option<PathBuf>,
     /// That may encode at once.
@@ -40,7 +40,7 @@ pub(super) struct WrittenRows {
 
 impl RowsWriter {
     pub fn new(
-        definition: Definition,
+        definition: Arc<Definition>,
         path: Option<PathBuf>,
         indexes: Arc<[SkipIndexProgram]>,
     ) -> RowsWriter {

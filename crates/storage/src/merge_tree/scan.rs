@@ -39,7 +39,7 @@ pub(super) struct PartsScan {
 
 pub(super) struct Shared {
     pub parts: Vec<Arc<Part>>,
-    pub definition: Definition,
+    pub definition: Arc<Definition>,
     pub request: ScanRequest,
     /// The numbers of the columns that rows of parts are sorted by first.
     sorted_by: Vec<u32>,
@@ -71,7 +71,11 @@ struct State {
 }
 
 impl PartsScan {
-    pub fn new(parts: Vec<Arc<Part>>, definition: &Definition, request: &ScanRequest) -> Result<PartsScan> {
+    pub fn new(
+        parts: Vec<Arc<Part>>,
+        definition: &Arc<Definition>,
+        request: &ScanRequest,
+    ) -> Result<PartsScan> {
         let places = places(&definition.schema, &definition.columns, &request.columns)?;
         let numbers = request.with_row_ids || places.iter().any(Place::needs_numbers);
         let rows = parts.iter().map(|_| OnceLock::new()).collect();

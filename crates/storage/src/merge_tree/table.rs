@@ -4,6 +4,7 @@ use super::change::Change;
 use super::columns::{ColumnsVersion, VersionColumn};
 use super::definition::{Defaults, Definition, ImplicitIndexes};
 use super::inserter::PartsInserter;
+use super::memo::Memo;
 use super::merges::{self, MergeChoice};
 use super::part::{Part, PartInfo};
 use super::partition_bounds;
@@ -66,8 +67,9 @@ pub struct TableSettings {
 /// A table of the MergeTree family, as one version of its definition has it. Cheap to clone: a handle.
 #[derive(Clone)]
 pub struct MergeTree {
-    definition: Definition,
+    definition: Arc<Definition>,
     parts: Arc<Parts>,
+    insert_programs: Memo,
 }
 
 fn stored(schema: &TableSchema) -> impl Iterator<Item = (&str, &DataType)> {
@@ -139,8 +141,8 @@ impl MergeTree {
     }
 
     /// A handle of the table with these parts.
-    pub fn of(definition: Definition, parts: Arc<Parts>) -> MergeTree {
-        MergeTree { definition, parts }
+    pub fn of(definition: impl Into<Arc<Definition>>, parts: Arc<Parts>) -> MergeTree {
+        MergeTree { definition: definition.into(), parts, insert_programs: Memo::default() }
     }
 
     /// The table of a folder, and how many bytes of a change were dropped that was not finished.
@@ -181,7 +183,7 @@ impl MergeTree {
     }
 
     /// What the table is defined as.
-    pub fn definition(&self) -> &Definition {
+    pub fn definition(&self) -> &Arc<Definition> {
         &self.definition
     }
 
@@ -200,7 +202,7 @@ impl MergeTree {
         let definition = Definition {
             schema: with_virtual(schema, self.definition.keeps_blocks),
             columns: Arc::new(columns),
-            ..self.definition.clone()
+            ..Definition::clone(&self.definition)
         };
         Ok(MergeTree::of(definition, self.parts.clone()))
     }
@@ -228,6 +230,11 @@ impl MergeTree {
         let mut all = parts.parts.iter().chain(&parts.detached).map(|part| &part.info.partition);
         let same = all.find(|known| known.shown == partition.shown);
         Ok(same.cloned().unwrap_or(partition))
+    }
+
+    /// What INSERTs run, made of the definition.
+    pub fn insert_programs(&self) -> &Memo {
+        &self.insert_programs
     }
 
     /// Begins an INSERT, whose parts have these indexes.

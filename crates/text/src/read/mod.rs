@@ -124,8 +124,11 @@ enum Kind {
     Several(Several),
 }
 
-impl Reader {
-    pub fn new(ty: &DataType, syntax: Syntax, settings: &TextSettings) -> Reader {
+/// Makes readers that share their settings, as those of the columns of a file do.
+pub struct Readers(Arc<Options>);
+
+impl Readers {
+    pub fn new(settings: &TextSettings) -> Readers {
         let options = Options {
             csv_quotes: CsvQuotes {
                 single: settings.format_csv_allow_single_quotes,
@@ -159,7 +162,18 @@ impl Reader {
             json_ignore_unknown_keys: settings.input_format_json_ignore_unknown_keys_in_named_tuple,
             settings: settings.clone(),
         };
-        Reader::build(ty, syntax, settings, &Arc::new(options))
+        Readers(Arc::new(options))
+    }
+
+    /// The reader of a type.
+    pub fn of(&self, ty: &DataType, syntax: Syntax) -> Reader {
+        Reader::build(ty, syntax, &self.0.settings, &self.0)
+    }
+}
+
+impl Reader {
+    pub fn new(ty: &DataType, syntax: Syntax, settings: &TextSettings) -> Reader {
+        Readers::new(settings).of(ty, syntax)
     }
 
     fn build(ty: &DataType, syntax: Syntax, settings: &TextSettings, options: &Arc<Options>) -> Reader {

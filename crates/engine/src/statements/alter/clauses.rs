@@ -89,7 +89,7 @@ fn change(name: &ast::ObjectName, word: &str, ctx: &QueryContext, command: Comma
         );
         let create = kept.create()?;
         let settings = MergeTreeSettings::of(&create.storage.settings, ctx)?;
-        let mut definition = table.definition().clone();
+        let mut definition = Definition::clone(table.definition());
         let text = command(table, &settings, &mut definition)?;
         let engine = with_clause(engine, word, text.as_deref());
         let altered = MergeTree::of(definition, table.parts().clone());

@@ -135,7 +135,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             let settings = super::projection_modes::settings_of(&kept.entry, ctx)?;
             let keys = sorting_key::changed(&altered, sorting, &draft.added, &schema, &settings, ctx)?;
             let engine = sorting_key::engine(&engine, &keys);
-            let definition = Definition { keys, ..altered.definition().clone() };
+            let definition = Definition { keys, ..Definition::clone(altered.definition()) };
             (MergeTree::of(definition, altered.parts().clone()), engine)
         }
     };
@@ -156,7 +156,7 @@ fn apply(kept: &Kept, table: &MergeTree, commands: &[AlterCommand], ctx: &QueryC
             });
     if is_same {
         let handle = MergeTree::of(
-            Definition { columns: version, ..altered.definition().clone() },
+            Definition { columns: version, ..Definition::clone(altered.definition()) },
             table.parts().clone(),
         );
         kept.replace_engine(Arc::new(handle), &schema, &engine, &draft.comment, ctx)?;
@@ -197,7 +197,7 @@ fn altered(table: &MergeTree, draft: &Draft, schema: &TableSchema) -> Result<Mer
         VersionColumn { id, name: column.schema.name.clone(), ty, fill }
     });
     let altered = table.with_columns(schema.clone(), version.collect())?;
-    let mut definition = altered.definition().clone();
+    let mut definition = Definition::clone(altered.definition());
     definition.keys.ttl = draft.ttl.as_str().into();
     Ok(MergeTree::of(definition, table.parts().clone()))
 }

@@ -117,7 +117,7 @@ fn change(
         command(&mut written)?;
         let settings = MergeTreeSettings::of(&written, ctx)?;
         let engine = format!("{clauses}{}", settings.shown());
-        let mut definition: Definition = table.definition().clone();
+        let mut definition = Definition::clone(table.definition());
         definition.dedup_window = settings.of_table.dedup_window;
         if let RowMerging::Replacing { allows_cleanup, .. } = &mut definition.keys.merging {
             *allows_cleanup = settings.cleanup;

@@ -62,7 +62,7 @@ fn check_paths(storage: &ast::Storage, ctx: &QueryContext) -> Result<()> {
     for setting in session_settings(storage) {
         written_settings::apply(setting, &mut settings, ctx)?;
     }
-    let formats = settings.for_formats()?;
+    let formats = settings.effective()?.formats.clone();
     formats.named_files().try_for_each(|path| ctx.user_path(path).map(drop))
 }
 

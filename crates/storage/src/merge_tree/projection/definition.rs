@@ -14,7 +14,7 @@ pub struct ProjectionDefinition {
     /// All that its rows depend on beside those of the part: equal only for projections of equal rows.
     pub identity: Arc<str>,
     /// Of its rows as a table. Columns that are the table's own have their numbers.
-    pub definition: Definition,
+    pub definition: Arc<Definition>,
     /// The number of the column that rows are sorted by first, ascending.
     pub sorted_by: Option<u32>,
 }
