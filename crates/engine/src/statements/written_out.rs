@@ -87,7 +87,7 @@ fn rename_hiding(body: &mut Expr, args: &[Expr]) {
             let span = body.span;
             substitute(body, &|name| {
                 let kind = ExprKind::Identifier(vec![ident.clone()]);
-                (name == before).then(|| Expr { kind, alias: None, span })
+                (name == before).then_some(Expr { kind, alias: None, span })
             });
         }
     });
