@@ -148,8 +148,7 @@ impl SelectBinder<'_> {
     /// Whether the aggregate may be called without arguments.
     fn counts_rows(&self, call: &ast::Call, parameters: &[Value]) -> Result<bool> {
         let env = self.query.env;
-        let only_star = call.args.len() == 1 && !call.distinct;
-        Ok(only_star
+        Ok(!call.distinct
             && matches!(resolve(env.registry(), &call.name, parameters, &[], env.context()), Ok(Some(_))))
     }
 

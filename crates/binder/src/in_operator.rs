@@ -4,6 +4,7 @@ use crate::call::{cast, constant_plan, make_call};
 use crate::select::SelectBinder;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Block, Builder, Column};
+use chalet_functions::text::{is_day_with_time, read_beside_decimal, read_one};
 use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource, SubqueryKind};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_types::{DataType, Value, supertype};
@@ -384,20 +385,9 @@ impl SelectBinder<'_> {
             };
         }
         if literal.ty.bare().is_string()
-            && let Some(text) = value.as_bytes()
+            && let Some(read) = self.read_from_text(&value, ty.bare())?
         {
-            if let DataType::Map(..) = ty.bare() {
-                let read = chalet_functions::text::read_one(text, ty.bare(), env.context());
-                return Ok(Some(read.map_err(|e| while_converting(e, text, ty))?.value(0)));
-            }
-            if chalet_functions::text::is_day_with_time(text, ty.bare(), env.context()) {
-                let shown = String::from_utf8_lossy(text);
-                bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {}", ty.bare());
-            }
-            if ty.bare().is_decimal() {
-                let read = chalet_functions::text::read_beside_decimal(text, ty.bare(), env.context());
-                return Ok(Some(read.map_err(|e| not_decimal(e, text, ty))?.value(0)));
-            }
+            return Ok(Some(read));
         }
         if literal.ty.bare().is_string() && ty.bare().is_number() {
             return match cast(env, expr, ty.bare())? {
@@ -468,6 +458,25 @@ impl SelectBinder<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// A text as a value of a type that is read from it here, and not by a cast.
+    fn read_from_text(&self, value: &Value, ty: &DataType) -> Result<Option<Value>> {
+        let Some(text) = value.as_bytes() else { return Ok(None) };
+        let context = self.query.env.context();
+        if let DataType::Map(..) = ty {
+            let read = read_one(text, ty, context);
+            return Ok(Some(read.map_err(|e| while_converting(e, text, ty))?.value(0)));
+        }
+        if is_day_with_time(text, ty, context) {
+            let shown = String::from_utf8_lossy(text);
+            bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
+        }
+        if ty.is_decimal() {
+            let read = read_beside_decimal(text, ty, context);
+            return Ok(Some(read.map_err(|e| not_decimal(e, text, ty))?.value(0)));
+        }
+        Ok(None)
     }
 
     /// The parts of an array, a tuple or a map, each as the value that it is in another type; `None` where the types do not have such parts.
@@ -684,19 +693,14 @@ fn check_key(function: &str, left: &DataType) -> Result<()> {
 }
 
 fn while_converting(error: Error, text: &[u8], ty: &DataType) -> Error {
-    error.context(format_args!("while converting '{}' to {}", String::from_utf8_lossy(text), ty.bare()))
+    error.context(format_args!("while converting '{}' to {ty}", String::from_utf8_lossy(text)))
 }
 
 /// A text that is no number is named as a whole; one that is too large says why.
 fn not_decimal(error: Error, text: &[u8], ty: &DataType) -> Error {
     match error.code() {
         codes::DECIMAL_OVERFLOW | codes::ARGUMENT_OUT_OF_BOUND => while_converting(error, text, ty),
-        _ => err!(
-            TYPE_MISMATCH,
-            "Cannot convert string '{}' to type {}",
-            String::from_utf8_lossy(text),
-            ty.bare()
-        ),
+        _ => err!(TYPE_MISMATCH, "Cannot convert string '{}' to type {ty}", String::from_utf8_lossy(text)),
     }
 }
 
