@@ -145,12 +145,12 @@ impl SelectBinder<'_> {
         }
     }
 
-    /// Whether the aggregate may be called without arguments.
+    /// Whether the aggregate may be called without arguments, but for a condition.
     fn counts_rows(&self, call: &ast::Call, parameters: &[Value]) -> Result<bool> {
         let env = self.query.env;
-        let only_star = call.args.len() == 1 && !call.distinct;
-        Ok(only_star
-            && matches!(resolve(env.registry(), &call.name, parameters, &[], env.context()), Ok(Some(_))))
+        let resolves =
+            |name: &str| matches!(resolve(env.registry(), name, parameters, &[], env.context()), Ok(Some(_)));
+        Ok(!call.distinct && (resolves(&call.name) || resolves(&call.name.replacen("If", "", 1))))
     }
 
     /// The constants of `f(parameters)(...)`.

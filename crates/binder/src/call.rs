@@ -438,12 +438,29 @@ impl SelectBinder<'_> {
             *first = cast(env, first.clone(), &text)?;
             arguments[0] = argument(first, "");
         }
+        if function.record().shown == ShownType::Seen {
+            self.tell_values(&mut arguments, &args);
+        }
         if function.record().shown == ShownType::Seen
             && let Some(shown) = self.query.shown_arguments(&arguments, &args)
         {
             arguments = shown;
         }
         finish_written_call(env, function, &arguments, args)
+    }
+
+    /// Calls with lambdas are no literals, though they are known before the query runs: a function of what is known is told their values.
+    fn tell_values(&self, arguments: &mut [Argument], args: &[Expr]) {
+        for (argument, arg) in arguments.iter_mut().zip(args) {
+            let has_lambda = arg.any(&|e| matches!(e, Expr::Lambda { .. }));
+            if !has_lambda || !arg.columns().is_empty() || !arg.is_deterministic() {
+                continue;
+            }
+            // What fails does so where it is computed.
+            let rows = self.query.env.run(constant_plan(self.query.ids, arg.clone())).unwrap_or_default();
+            argument.constant =
+                rows.iter().find(|b| !b.is_empty()).map(|row| row.column(0).slice(0, 1).into_flat().value(0));
+        }
     }
 
     /// The text of a name that stands for a table; none of an alias, whose value is the name.

@@ -289,6 +289,9 @@ impl<'b> SelectBinder<'b> {
     #[cold]
     fn unknown_identifier(&self, names: &[&str]) -> chalet_base::Error {
         let name = names.join(".");
+        if let Some(error) = self.never_stored(names) {
+            return error;
+        }
         if names.len() > 1
             && let Some(table) = self.tables.table(&names[..names.len() - 1])
         {
@@ -308,6 +311,25 @@ impl<'b> SelectBinder<'b> {
             }
             None => err!(UNKNOWN_IDENTIFIER, "Unknown expression identifier `{name}`"),
         }
+    }
+
+    /// The error for an EPHEMERAL column, which no row has.
+    fn never_stored(&self, names: &[&str]) -> Option<chalet_base::Error> {
+        let (wanted, before) = names.split_last()?;
+        let named = self.tables.table(before).filter(|_| !before.is_empty());
+        let mut tables = self.tables.list.iter().filter(|table| match (before, named) {
+            ([], _) => true,
+            (_, Some(named)) => std::ptr::eq(*table, named),
+            _ => false,
+        });
+        let table = tables.find(|table| table.ephemeral.iter().any(|name| **name == **wanted))?;
+        let columns: Vec<&str> = table.columns.iter().filter(|c| c.in_star).map(|c| &*c.name).collect();
+        Some(err!(
+            NO_SUCH_COLUMN_IN_TABLE,
+            "There is no column with name `{wanted}` in table {}. There are columns: {}",
+            table.name.as_deref().unwrap_or_default(),
+            columns.join(", ")
+        ))
     }
 
     /// An expression that must be constant.

@@ -374,7 +374,7 @@ impl SelectBinder<'_> {
         for (index, column) in schema.columns.iter().enumerate() {
             match &column.default {
                 Some((DefaultKind::Alias, text)) => computed.push((column.clone(), text.clone())),
-                Some((DefaultKind::Ephemeral, _)) => {}
+                Some((DefaultKind::Ephemeral, _)) => scope.ephemeral.push(column.name.clone()),
                 _ => {
                     let field = self.query.ids.field(column.name.clone(), column.ty.clone());
                     self.query.ids.show(&field, column.shown_type());

@@ -2,8 +2,9 @@
 
 use crate::call::{cast, constant_plan, make_call};
 use crate::select::SelectBinder;
-use chalet_base::{Result, bail, ensure, err};
+use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_columns::{Block, Builder, Column};
+use chalet_functions::text::{is_day_with_time, read_beside_decimal, read_one};
 use chalet_plan::{Expr, InExpr, InSet, Literal, Plan, Project, SetSource, SubqueryKind};
 use chalet_syntax::ast::{self, CallStyle, ExprKind};
 use chalet_types::{DataType, Value, supertype};
@@ -37,7 +38,9 @@ impl SelectBinder<'_> {
             );
             return Expr::literal(&Value::UInt(u64::from(!negated)), DataType::UInt8);
         }
+        let function = if negated { "notIn" } else { "in" };
         if let Some(query) = self.set_query(right)? {
+            check_key(function, left.ty())?;
             let key = self.shared_key("set", &query);
             self.bind_mentioned_aliases(&query);
             let mut binder = self.query.in_expression_of(self);
@@ -47,9 +50,7 @@ impl SelectBinder<'_> {
                 binder.is_named_set = true;
             }
             let bound = binder.query(&query).map_err(|error| match &right.kind {
-                ExprKind::Identifier(parts)
-                    if parts.len() == 1 && error.code() == chalet_base::codes::UNKNOWN_TABLE =>
-                {
+                ExprKind::Identifier(parts) if parts.len() == 1 && error.code() == codes::UNKNOWN_TABLE => {
                     let name = &parts[0].name;
                     err!(UNKNOWN_IDENTIFIER, "Unknown expression or table expression identifier `{name}`")
                 }
@@ -57,7 +58,7 @@ impl SelectBinder<'_> {
             })?;
             return self.in_query(left, bound, key, negated, null_in);
         }
-        let elements = self.set_elements(&left, right)?;
+        let (elements, set_depth) = self.set_elements(&left, right)?;
         ensure!(
             !matches!(&elements[..], [one] if depth(left.ty()) > 0 && is_plain(one.ty())),
             ILLEGAL_TYPE_OF_ARGUMENT,
@@ -72,6 +73,8 @@ impl SelectBinder<'_> {
             return self.in_array(left, array.clone(), negated, null_in_lists);
         }
         if let Some(literals) = elements.iter().map(|e| e.as_literal().cloned()).collect::<Option<Vec<_>>>() {
+            check_key(function, left.ty())?;
+            self.check_depths(left.ty(), right, set_depth)?;
             return self.in_constants(left, &literals, negated, null_in);
         }
         let result = if is_list(right) { DataType::UInt8.nullable() } else { DataType::UInt8 };
@@ -184,8 +187,36 @@ impl SelectBinder<'_> {
         }
     }
 
-    /// The elements of a tuple or an array on the right side; one element when it is neither.
-    fn set_elements(&mut self, left: &Expr, right: &ast::Expr) -> Result<Vec<Expr>> {
+    /// A constant right side is a set of values of the left one, or one such value: tuples and arrays are nested as deep, or one deeper.
+    fn check_depths(&mut self, left: &DataType, right: &ast::Expr, of_right: usize) -> Result<()> {
+        let of_left = depth(left);
+        if of_right == of_left + 1 {
+            return Ok(());
+        }
+        let is_tuple = |ty: &DataType| matches!(ty.bare(), DataType::Tuple(_));
+        let is_array = |ty: &DataType| matches!(ty.bare(), DataType::Array(_));
+        let right = self.expr(right)?;
+        let right = right.ty();
+        ensure!(
+            of_right == of_left,
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Unsupported types for IN. First argument type {left}. Second argument type {right}"
+        );
+        ensure!(
+            !(is_array(left) && is_tuple(right)),
+            TYPE_MISMATCH,
+            "Type mismatch in IN or VALUES section. Expected: {left}. Got: Tuple"
+        );
+        Ok(())
+    }
+
+    /// The elements of a tuple or an array on the right side, one element when it is neither, and how deep tuples and arrays are
+    /// nested in the right side as a whole.
+    fn set_elements(&mut self, left: &Expr, right: &ast::Expr) -> Result<(Vec<Expr>, usize)> {
+        let around = |elements: Vec<Expr>| {
+            let depth = 1 + elements.first().map_or(0, |first| depth(first.ty()));
+            (elements, depth)
+        };
         let left_is_tuple = matches!(left.ty().bare(), DataType::Tuple(_));
         let left_is_array = matches!(left.ty().bare(), DataType::Array(_));
         if let ExprKind::Call(call) = &right.kind
@@ -195,18 +226,18 @@ impl SelectBinder<'_> {
             let is_array = call.style == CallStyle::Array || call.name == "array";
             // `(1, 2) IN (1, 2)`: the right side is one tuple, unless it is nested deeper than the left one.
             if (is_tuple && !left_is_tuple) || (is_array && !left_is_array) {
-                return call.args.iter().map(|a| self.expr(a)).collect();
+                return Ok(around(call.args.iter().map(|a| self.expr(a)).collect::<Result<_>>()?));
             }
             if is_tuple && call.args.iter().all(|a| self.is_row(a)) {
                 let rows = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
                 if rows.first().is_none_or(|row| depth(row.ty()) >= depth(left.ty())) {
-                    return Ok(rows);
+                    return Ok(around(rows));
                 }
             }
             if is_array && left_is_array && !call.args.is_empty() && call.args.iter().all(is_array_literal) {
                 let rows = call.args.iter().map(|a| self.expr(a)).collect::<Result<Vec<_>>>()?;
                 if depth(rows[0].ty()) >= depth(left.ty()) {
-                    return Ok(rows);
+                    return Ok(around(rows));
                 }
             }
         }
@@ -222,8 +253,9 @@ impl SelectBinder<'_> {
             }
             _ => false,
         };
-        let Some(literal) = bound.as_literal().filter(|_| spread) else { return Ok(vec![bound]) };
-        match (literal.value(), literal.ty.bare()) {
+        let depth = depth(bound.ty());
+        let Some(literal) = bound.as_literal().filter(|_| spread) else { return Ok((vec![bound], depth)) };
+        let elements = match (literal.value(), literal.ty.bare()) {
             (Value::Array(items), DataType::Array(inner)) => {
                 items.iter().map(|item| Expr::literal(item, DataType::clone(inner))).collect()
             }
@@ -231,7 +263,8 @@ impl SelectBinder<'_> {
                 items.iter().zip(fields.iter()).map(|(item, f)| Expr::literal(item, f.ty.clone())).collect()
             }
             _ => Ok(vec![bound]),
-        }
+        };
+        Ok((elements?, depth))
     }
 
     fn is_row(&self, e: &ast::Expr) -> bool {
@@ -351,6 +384,11 @@ impl SelectBinder<'_> {
                 None => expr,
             };
         }
+        if literal.ty.bare().is_string()
+            && let Some(read) = self.read_from_text(&value, ty.bare())?
+        {
+            return Ok(Some(read));
+        }
         if literal.ty.bare().is_string() && ty.bare().is_number() {
             return match cast(env, expr, ty.bare())? {
                 Expr::Literal(converted) => Ok(Some(converted.value())),
@@ -373,6 +411,13 @@ impl SelectBinder<'_> {
                 Expr::Literal(number) => self.exact(&number, ty),
                 _ => Ok(None),
             };
+        }
+        if let (Some(shape), true) = (shape(literal.ty.bare()), is_plain(ty)) {
+            bail!(
+                TYPE_MISMATCH,
+                "Type mismatch in IN or VALUES section. Expected: {}. Got: {shape}",
+                ty.bare()
+            );
         }
         if literal.ty.bare().is_number()
             && let Some(value) = number_as_counted(&value, literal.ty.bare(), ty.bare())?
@@ -413,6 +458,25 @@ impl SelectBinder<'_> {
                 Ok(None)
             }
         }
+    }
+
+    /// A text as a value of a type that is read from it here, and not by a cast.
+    fn read_from_text(&self, value: &Value, ty: &DataType) -> Result<Option<Value>> {
+        let Some(text) = value.as_bytes() else { return Ok(None) };
+        let context = self.query.env.context();
+        if let DataType::Map(..) = ty {
+            let read = read_one(text, ty, context);
+            return Ok(Some(read.map_err(|e| while_converting(e, text, ty))?.value(0)));
+        }
+        if is_day_with_time(text, ty, context) {
+            let shown = String::from_utf8_lossy(text);
+            bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
+        }
+        if ty.is_decimal() {
+            let read = read_beside_decimal(text, ty, context);
+            return Ok(Some(read.map_err(|e| not_decimal(e, text, ty))?.value(0)));
+        }
+        Ok(None)
     }
 
     /// The parts of an array, a tuple or a map, each as the value that it is in another type; `None` where the types do not have such parts.
@@ -615,6 +679,38 @@ fn depth(ty: &DataType) -> usize {
         DataType::Array(inner) => 1 + depth(inner),
         DataType::Tuple(fields) => 1 + fields.first().map_or(0, |field| depth(&field.ty)),
         _ => 0,
+    }
+}
+
+/// Values whose type is known in their rows only are no keys of sets.
+fn check_key(function: &str, left: &DataType) -> Result<()> {
+    ensure!(
+        !left.is_or_contains(&|ty| matches!(ty, DataType::Dynamic(_) | DataType::Json(_))),
+        ILLEGAL_TYPE_OF_ARGUMENT,
+        "Illegal type {left} of argument of function {function}"
+    );
+    Ok(())
+}
+
+fn while_converting(error: Error, text: &[u8], ty: &DataType) -> Error {
+    error.context(format_args!("while converting '{}' to {ty}", String::from_utf8_lossy(text)))
+}
+
+/// A text that is no number is named as a whole; one that is too large says why.
+fn not_decimal(error: Error, text: &[u8], ty: &DataType) -> Error {
+    match error.code() {
+        codes::DECIMAL_OVERFLOW | codes::ARGUMENT_OUT_OF_BOUND => while_converting(error, text, ty),
+        _ => err!(TYPE_MISMATCH, "Cannot convert string '{}' to type {ty}", String::from_utf8_lossy(text)),
+    }
+}
+
+/// What a value of several parts is called.
+fn shape(ty: &DataType) -> Option<&'static str> {
+    match ty {
+        DataType::Array(_) => Some("Array"),
+        DataType::Tuple(_) => Some("Tuple"),
+        DataType::Map(..) => Some("Map"),
+        _ => None,
     }
 }
 

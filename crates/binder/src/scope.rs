@@ -21,6 +21,8 @@ pub(crate) struct TableScope {
     /// What PREWHERE is refused for.
     pub no_prewhere: Option<Arc<str>>,
     pub columns: Vec<ScopeColumn>,
+    /// Names of EPHEMERAL columns, which INSERT alone knows.
+    pub ephemeral: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Debug)]

@@ -2,11 +2,13 @@
 //!
 //! The kernel knows a sub-query again by its tree, and so does this, by its text: `(SELECT rand()) = (SELECT rand())` is 1.
 //! The text alone is not enough where a name in it means something else in another place, so that the definitions of the
-//! common table expressions that it can name belong to the key, and one that may name an alias around it is not shared.
+//! common table expressions that it can name belong to the key, as constants do that aliases around it stand for; one that may
+//! name another alias is not shared.
 
 use crate::query::{Cte, QueryBinder};
 use crate::select::SelectBinder;
 use chalet_base::hash::{HashMap, HashSet};
+use chalet_function_api::Volatility;
 use chalet_plan::{CommonTableId, Expr, IdSource, InSet};
 use chalet_syntax::{ast, visit};
 use chalet_types::DataType;
@@ -71,20 +73,44 @@ impl SelectBinder<'_> {
     pub(crate) fn shared_key(&self, kind: &str, query: &ast::Query) -> Option<String> {
         let mut key = format!("{kind} {query}");
         let words = words(&key);
-        if self.has_alias_among(&words) {
-            return None;
-        }
+        self.add_aliases(&words, &mut key)?;
         add_definitions(&self.query, &words, &mut key)?;
         Some(key)
     }
 
-    /// Is one of the words an alias here or further out?
-    fn has_alias_among(&self, words: &HashSet<String>) -> bool {
+    /// What the aliases among the words stand for, here and further out. `None` where one is not the same everywhere.
+    fn add_aliases(&self, words: &HashSet<String>, key: &mut String) -> Option<()> {
         let of_lambdas = self.lambda_aliases.iter().map(|alias| &alias.name);
-        let is_own =
-            self.aliases.keys().chain(self.lambda_params.iter().map(|(name, _)| name)).chain(of_lambdas);
-        is_own.into_iter().any(|name| words.contains(name))
-            || self.query.outer.is_some_and(|outer| outer.has_alias_among(words))
+        let mut changing = self.lambda_params.iter().map(|(name, _)| name).chain(of_lambdas);
+        if changing.any(|name| words.contains(name)) {
+            return None;
+        }
+        let mut named: Vec<_> = self.aliases.iter().filter(|(name, _)| words.contains(*name)).collect();
+        named.sort_by_key(|(name, _)| *name);
+        for (name, definition) in named {
+            if !self.is_same_everywhere(definition) {
+                return None;
+            }
+            write!(key, " {name} = {definition}").ok()?;
+        }
+        self.query.outer.map_or(Some(()), |outer| outer.add_aliases(words, key))
+    }
+
+    /// Is it made of constants alone?
+    fn is_same_everywhere(&self, e: &ast::Expr) -> bool {
+        let mut is_same = true;
+        visit::walk(e, &mut |part| {
+            is_same &= match &part.kind {
+                ast::ExprKind::Literal(_) => true,
+                ast::ExprKind::Call(call) => {
+                    let function = self.query.env.registry().scalars.get(&call.name);
+                    function.is_some_and(|function| function.record().volatility != Volatility::PerRow)
+                }
+                _ => false,
+            };
+            is_same
+        });
+        is_same
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`pool`]: the workers of the process
 //! - [`tasks`]: work that all of them do together, and its results
 //! - [`ranges`]: bounds of columns that follow from a filter
+//! - [`enum_literals`]: words that an Enum in a key does not have
 //! - [`skip_index`]: what data skipping indexes test of a filter
 //! - [`filter_stages`]: which conditions of a filter are tested first
 //! - [`condition`]: a filter as text, for remembering what it found
@@ -28,6 +29,7 @@ mod aggregate_from_statistics;
 pub mod condition;
 pub mod context;
 pub mod control;
+mod enum_literals;
 pub mod explain;
 pub mod expression;
 mod filter_stages;

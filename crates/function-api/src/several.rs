@@ -59,10 +59,12 @@ impl Several {
         let mut refused = None;
         for candidate in tried {
             match several.bind_one(function, &candidate, ctx) {
-                Ok(bound) if !results.iter().any(|known| known.is_same(&bound.result)) => {
-                    results.push(bound.result);
+                Ok(bound) => {
+                    let result = bound.result.without_low_cardinality();
+                    if !results.iter().any(|known| known.is_same(result)) {
+                        results.push(result.clone());
+                    }
                 }
-                Ok(_) => {}
                 Err(e) => refused = refused.or(Some(e)),
             }
         }
@@ -156,7 +158,9 @@ fn of_result(made: Vector, from: &DataType, to: &DataType, name: &str) -> Result
         (DataType::Variant(_) | DataType::Dynamic(_), DataType::Variant(_) | DataType::Dynamic(_)) => {
             variant::convert(&made, from, to)
         }
-        (_, DataType::Variant(_) | DataType::Dynamic(_)) => variant::wrap(&made, from, to),
+        (_, DataType::Variant(_) | DataType::Dynamic(_)) => {
+            variant::wrap(&made, from.without_low_cardinality(), to)
+        }
         _ => bail!(
             NOT_IMPLEMENTED,
             "Function {name} makes {from} of one type and {to} of another, which is not supported"

@@ -1,10 +1,10 @@
 //! Reading text as values of other types, for functions that take strings in place of them.
 
-use chalet_base::Result;
+use chalet_base::{Result, bail, ensure};
 use chalet_columns::{Builder, Vector};
 use chalet_function_api::Context;
 use chalet_text::{DateTimeInput, DateTimeOutput, Reader, Syntax, TextSettings};
-use chalet_types::DataType;
+use chalet_types::{DataType, Value};
 
 /// The settings of text forms that a query has.
 pub fn settings(ctx: &Context) -> TextSettings {
@@ -49,6 +49,41 @@ pub fn output_settings(ctx: &Context) -> TextSettings {
 pub fn read_one(text: &[u8], ty: &DataType, ctx: &Context) -> Result<Vector> {
     let mut out = Builder::new(ty);
     Reader::new(ty, Syntax::Plain, &settings(ctx)).read_whole(text, &mut out)?;
+    Ok(out.finish())
+}
+
+/// Is it a day with a time behind it, where a day alone is wanted?
+pub fn is_day_with_time(text: &[u8], ty: &DataType, ctx: &Context) -> bool {
+    matches!(ty, DataType::Date | DataType::Date32)
+        && text
+            .iter()
+            .position(|&byte| byte == b' ' || byte == b'T')
+            .is_some_and(|end| read_one(&text[..end], ty, ctx).is_ok())
+}
+
+/// One value from the whole of a text that stands for a constant beside a Decimal: it may have all digits that fit into the bits of the
+/// Decimal, though the type has fewer.
+pub fn read_beside_decimal(text: &[u8], ty: &DataType, ctx: &Context) -> Result<Vector> {
+    let DataType::Decimal { precision, scale } = *ty else { return read_one(text, ty, ctx) };
+    let most = if precision > 38 { 76 } else { 38 };
+    let wide = read_one(text, &DataType::Decimal { precision: most, scale }, ctx)?;
+    let (least, greatest) = match ty.physical().width() {
+        Some(4) => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        Some(8) => (i128::from(i64::MIN), i128::from(i64::MAX)),
+        _ => return Ok(wide),
+    };
+    let digits = match wide.value(0) {
+        Value::Int128(digits) => digits,
+        Value::Int(digits) => digits.into(),
+        other => bail!(LOGICAL_ERROR, "A Decimal of 38 digits is {other:?}"),
+    };
+    ensure!(
+        (least..=greatest).contains(&digits),
+        DECIMAL_OVERFLOW,
+        "Decimal convert overflow: {digits} is not in range ({least}, {greatest})"
+    );
+    let mut out = Builder::new(ty);
+    out.push_value(&Value::Int(digits as i64))?;
     Ok(out.finish())
 }
 

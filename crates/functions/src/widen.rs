@@ -66,7 +66,9 @@ fn widen_or_cut(vector: &Vector, from: &DataType, to: &DataType, ctx: &Context, 
         return if inner.is_of_several_types() {
             chalet_columns::variant::convert(vector, inner, outer)
         } else {
-            chalet_columns::variant::wrap(vector, from.without_low_cardinality(), outer)
+            let is_dynamic = matches!(outer, DataType::Dynamic(_));
+            let from = if is_dynamic { from.without_low_cardinality() } else { from };
+            chalet_columns::variant::wrap(vector, from, outer)
         };
     }
     if *inner == DataType::Nothing {

@@ -143,7 +143,7 @@ fn call_name(out: &mut String, call: &Call, expr: &Expr) {
 }
 
 /// Written in brackets, and of literals only: the kernel reads such a thing as one literal.
-fn is_constant_collection(expr: &Expr) -> bool {
+pub(crate) fn is_constant_collection(expr: &Expr) -> bool {
     match &expr.kind {
         _ if expr.alias.is_some() => false,
         ExprKind::Literal(_) => true,

@@ -248,6 +248,7 @@ pub fn variant_of(types: &[DataType]) -> Result<DataType> {
     let known = types.iter().filter(|ty| *ty.bare() != DataType::Nothing);
     let several = known.flat_map(|ty| match ty {
         DataType::Variant(types) => types.to_vec(),
+        DataType::LowCardinality(inner) => vec![inner.without_nullable().clone().low_cardinality()],
         other => vec![other.bare().clone()],
     });
     DataType::variant(several)

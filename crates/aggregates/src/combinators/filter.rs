@@ -18,20 +18,27 @@ impl Filter {
         args: &[Argument],
         nullable: bool,
     ) -> Result<Arc<dyn Aggregate>> {
-        match args.last().map(|arg| &arg.ty) {
-            Some(ty) if ty.is_only_null() => {}
-            Some(ty)
-                if matches!(ty.bare(), DataType::UInt8 | DataType::Bool)
-                    && (nullable || !ty.is_nullable()) => {}
-            ty => bail!(
-                ILLEGAL_TYPE_OF_ARGUMENT,
-                "Illegal type {} of the last argument of an aggregate function with the If suffix: the last argument \
-                 is the condition and must be UInt8. If the condition is missing, it goes after the arguments of \
-                 the aggregate function",
-                ty.unwrap_or(&DataType::Nothing)
-            ),
-        }
+        check_condition(args, nullable)?;
         Ok(Arc::new(Filter(inner)))
+    }
+}
+
+/// Fails unless the last argument is a condition.
+pub fn check_condition(args: &[Argument], nullable: bool) -> Result<()> {
+    match args.last().map(|arg| &arg.ty) {
+        Some(ty) if ty.is_only_null() => Ok(()),
+        Some(ty)
+            if matches!(ty.bare(), DataType::UInt8 | DataType::Bool) && (nullable || !ty.is_nullable()) =>
+        {
+            Ok(())
+        }
+        ty => bail!(
+            ILLEGAL_TYPE_OF_ARGUMENT,
+            "Illegal type {} of the last argument of an aggregate function with the If suffix: the last argument \
+             is the condition and must be UInt8. If the condition is missing, it goes after the arguments of \
+             the aggregate function",
+            ty.unwrap_or(&DataType::Nothing)
+        ),
     }
 }
 

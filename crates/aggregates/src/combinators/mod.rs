@@ -124,6 +124,7 @@ impl Combinator {
                     NUMBER_OF_ARGUMENTS_DOESNT_MATCH,
                     "Incorrect number of arguments for aggregate function with If suffix"
                 );
+                filter::check_condition(args, true)?;
                 split.args.pop();
             }
             Combinator::Array => {

@@ -55,14 +55,14 @@ pub fn parse(name: &str, pattern: &str, n_conditions: usize) -> Result<Vec<Step>
         } else if rest.starts_with(|c: char| c.is_ascii_whitespace()) {
             rest = &rest[1..];
         } else {
-            bail!(BAD_ARGUMENTS, "Malformed pattern '{pattern}' at '{rest}'");
+            bail!(SYNTAX_ERROR, "Malformed pattern '{pattern}' at '{rest}'");
         }
     }
     Ok(steps)
 }
 
 fn malformed(name: &str, pattern: &str) -> chalet_base::Error {
-    err!(BAD_ARGUMENTS, "Malformed pattern '{pattern}' of aggregate function {name}")
+    err!(SYNTAX_ERROR, "Malformed pattern '{pattern}' of aggregate function {name}")
 }
 
 fn time_step(text: &str) -> Option<Step> {

@@ -46,7 +46,12 @@ impl Place {
             ("File", _) => Err(wrong_number(engine, "1 argument (path)")),
             ("Memory", _) => Err(wrong_number(engine, "1 argument (name)")),
             ("Null", _) => Err(wrong_number(engine, "no arguments")),
-            ("Disk" | "S3" | "AzureBlobStorage", _) => bail!(
+            ("Disk", [_, _]) => bail!(
+                INVALID_CONFIG_PARAMETER,
+                "The 'backups.allowed_disk' configuration parameter is not set, cannot use 'Disk' backup engine"
+            ),
+            ("Disk", _) => Err(wrong_number(engine, "2 arguments (disk_name, path)")),
+            ("S3" | "AzureBlobStorage", _) => bail!(
                 NOT_IMPLEMENTED,
                 "Backup engine '{}' is not supported: there are File, Memory and Null",
                 engine.name

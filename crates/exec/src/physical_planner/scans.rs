@@ -12,7 +12,7 @@ use crate::pipeline::{Source, Stream};
 use crate::ranges::{has_hints, ranges};
 use crate::read_in_order::OrderedBy;
 use crate::tasks::Team;
-use crate::{ExecContext, condition, skip_index};
+use crate::{ExecContext, condition, enum_literals, skip_index};
 use chalet_base::{Result, bail};
 use chalet_columns::Block;
 use chalet_plan as plan;
@@ -41,6 +41,7 @@ fn made_filters(
 impl PhysicalPlanner<'_> {
     /// A scan, read in an order or as it comes.
     pub(super) fn scan(&self, node: &plan::ScanNode, order: Option<OrderedBy>) -> Result<PhysicalPlan> {
+        enum_literals::check(node, &self.ctx.functions)?;
         let layout = layout(&Plan::Scan(node.clone()).fields());
         let filter = match &node.filter {
             Some(expr) => Some((expr, Program::new(&[expr], &layout, &self.ctx.functions)?)),

@@ -8,7 +8,7 @@ use chalet_base::{Result, bail, err};
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
-    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, Search,
+    Argument, Bound, Call, Constants, Context, Dictionaries, Example, Nulls, Record, Search, SeveralTypes,
 };
 use chalet_types::DataType;
 use chalet_types::supertype::common_supertype;
@@ -18,6 +18,7 @@ const FIND: Record = Record {
     nulls: Nulls::Seen,
     constants: Constants::Seen,
     dictionaries: Dictionaries::Decoded,
+    several_types: SeveralTypes::Seen,
     total: true,
     ..Record::DEFAULT
 };
@@ -120,6 +121,9 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
         ),
     };
     let planner = Planner { function: name, order: Order::Equal, reads_text: false, ctx };
+    if let Some(plan) = of_several_types(element.bare(), args[1].ty.bare()) {
+        return Ok(Bound::with_state(result, plan));
+    }
     let item = Side { ty: &args[1].ty, constant: None };
     match planner.plan(Side { ty: element, constant: None }, item) {
         Ok(plan) => Ok(Bound::with_state(result, plan)),
@@ -130,6 +134,17 @@ fn bind(name: &'static str, args: &[Argument], ctx: &Context, result: DataType) 
                 err!(NO_COMMON_TYPE, "There is no supertype for types {element}, {}", args[1].ty)
             }))
         }
+    }
+}
+
+/// How values are compared whose type is known in their rows only: they are equal where their types are too.
+fn of_several_types(element: &DataType, item: &DataType) -> Option<Plan> {
+    match (element, item) {
+        (dynamic @ DataType::Dynamic(_), _) | (_, dynamic @ DataType::Dynamic(_)) => {
+            Some(Plan::Widened(dynamic.clone()))
+        }
+        (DataType::Variant(_), _) if element == item => Some(Plan::Generic),
+        _ => None,
     }
 }
 

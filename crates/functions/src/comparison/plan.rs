@@ -222,27 +222,24 @@ impl Planner<'_> {
         if let DataType::Interval(_) = ty {
             bail!(TYPE_MISMATCH, "Type mismatch in IN or VALUES section. Expected: {ty}. Got: String");
         }
-        let day = matches!(ty, DataType::Date | DataType::Date32);
-        let is_time = |&byte: &u8| byte == b' ' || byte == b'T';
-        // A day with a time behind it.
-        if day
-            && let Some(end) = bytes.iter().position(is_time)
-            && text::read_one(&bytes[..end], ty, self.ctx).is_ok()
-        {
+        if text::is_day_with_time(bytes, ty, self.ctx) {
             let shown = String::from_utf8_lossy(bytes);
             bail!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
         }
         if out_of_range(bytes, ty) {
             return Ok(Plan::Always(self.order == Order::NotEqual));
         }
-        let mut value = text::read_one(bytes, ty, self.ctx);
+        let mut value = text::read_beside_decimal(bytes, ty, self.ctx);
         if value.is_err() && matches!(ty, DataType::DateTime(_) | DataType::DateTime64(..)) {
             value = text::read_best_effort(bytes, ty, self.ctx).or(value);
         }
         let value = value.map_err(|error| {
             let shown = String::from_utf8_lossy(bytes);
             let code = error.code();
-            let plain = ty.is_integer() && *ty != DataType::Bool || ty.is_decimal();
+            let is_too_large =
+                [chalet_base::codes::DECIMAL_OVERFLOW, chalet_base::codes::ARGUMENT_OUT_OF_BOUND]
+                    .contains(&code);
+            let plain = ty.is_integer() && *ty != DataType::Bool || ty.is_decimal() && !is_too_large;
             if plain || code == chalet_base::codes::CANNOT_PARSE_TEXT {
                 return err!(TYPE_MISMATCH, "Cannot convert string '{shown}' to type {ty}");
             }
@@ -321,7 +318,7 @@ impl Plan {
                 let b = Operand { ty, vector: &y, ..b };
                 let plan = match ty {
                     DataType::String | DataType::IPv6 => Plan::Bytes,
-                    DataType::Array(_) | DataType::Map(..) => Plan::Generic,
+                    DataType::Array(_) | DataType::Map(..) | DataType::Dynamic(_) => Plan::Generic,
                     _ => Plan::Numbers,
                 };
                 plan.run(order, a, b, n, ctx)

@@ -8,6 +8,7 @@ use chalet_function_api::scalar::check_arity;
 use chalet_function_api::{
     Argument, Bound, Call, Constants, Context, Example, Nulls, Record, ScalarFunction,
 };
+use chalet_types::supertype::common_supertype;
 
 const RECORD: Record = Record {
     name: "nullIf",
@@ -36,6 +37,11 @@ impl ScalarFunction for NullIf {
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Nested type {ty} cannot be inside Nullable type"
         );
+        let (x, y) = (ty.bare(), args[1].ty.bare());
+        if x.is_string() != y.is_string() && !x.is_enum() && !y.is_enum() {
+            // Text stands for no value of another type here; there is no such type for both.
+            common_supertype(&[x.clone(), y.clone()])?;
+        }
         let planner = Planner { function: "equals", order: Order::Equal, reads_text: true, ctx };
         let plan = planner.plan(Side::from(&args[0]), Side::from(&args[1]))?;
         Ok(Bound::with_state(ty.clone().nullable(), plan))

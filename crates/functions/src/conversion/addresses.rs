@@ -106,7 +106,11 @@ impl ScalarFunction for Address {
                 let bytes = FixedString(16);
                 (*ty == String, "String", if failure == Failure::Null { bytes.nullable() } else { bytes })
             }
-            Kind::Map4To6 => (narrow, "IPv4 or UInt32", if *ty == IPv4 { IPv6 } else { FixedString(16) }),
+            Kind::Map4To6 => (
+                matches!(ty, IPv4 | UInt32),
+                "IPv4 or UInt32",
+                if *ty == IPv4 { IPv6 } else { FixedString(16) },
+            ),
             Kind::Range4 => (narrow, "IPv4 or UInt32", DataType::tuple([IPv4, IPv4])),
             Kind::Range6 => (sixteen(ty), "IPv6 or FixedString(16)", DataType::tuple([IPv6, IPv6])),
         };

@@ -105,7 +105,7 @@ impl ScalarFunction for Reinterpret {
             return Ok(to.into());
         }
         ensure!(
-            !(from.is_enum() && to.is_number()),
+            !(from.is_enum() && to.is_number() || is_address(from) && !to.is_string() && *from != to),
             ILLEGAL_TYPE_OF_ARGUMENT,
             "Cannot reinterpret {from} as {to} because only Numeric, String or FixedString can be reinterpreted in Numeric"
         );
@@ -400,4 +400,8 @@ fn push(out: &mut Builder, bytes: &[u8], ty: &DataType) -> Result<()> {
         I64 => i64, I128 => i128, I256 => I256, BF16 => bf16, F32 => f32, F64 => f64
     );
     Ok(())
+}
+
+fn is_address(ty: &DataType) -> bool {
+    matches!(ty, DataType::IPv4 | DataType::IPv6)
 }

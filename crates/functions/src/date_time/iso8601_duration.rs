@@ -5,7 +5,7 @@ use crate::string_args::{StringArg, check_type};
 use chalet_base::Result;
 use chalet_columns::{Column, Vector};
 use chalet_function_api::scalar::check_arity;
-use chalet_function_api::{Argument, Bound, Call, Context, Example, Record};
+use chalet_function_api::{Argument, Bound, Call, Context, Example, Nulls, Record};
 use chalet_types::DataType;
 
 pub static FUNCTION: Plain = Plain {
@@ -14,17 +14,28 @@ pub static FUNCTION: Plain = Plain {
         summary: "The seconds of a duration in the form of ISO 8601, of weeks, days, hours, minutes and seconds.",
         syntax: "parseISO8601Duration(duration)",
         examples: &[Example { sql: "SELECT parseISO8601Duration('P1DT12H30M5.5S')", result: "131405.5" }],
+        // Of NULL alone it is a Nullable number.
+        nulls: Nulls::Seen,
         ..Record::DEFAULT
     },
     bind: |name: &'static str, args: &[Argument], _: &Context| -> Result<Bound> {
         check_arity(name, args.len(), 1..=1)?;
-        check_type(args[0].ty == DataType::String, name, 0, "String", &args[0].ty)?;
-        Ok(DataType::Float64.into())
+        let ty = &args[0].ty;
+        let is_text = ty.is_only_null() || *ty.bare() == DataType::String;
+        check_type(is_text, name, 0, "String", ty.bare())?;
+        Ok(if ty.is_nullable() { DataType::Float64.nullable().into() } else { DataType::Float64.into() })
     },
     execute: |call: &Call| -> Result<Column> {
+        let arg = &call.args[0];
+        if arg.ty.is_only_null() {
+            return Ok(Column::constant(Vector::defaults(&DataType::Float64.nullable(), 1), call.n_rows));
+        }
         let texts = StringArg::of(call, 0)?;
-        let seconds = (0..call.n_rows).map(|row| seconds(texts.get(row)));
-        Ok(Vector::from(seconds.collect::<Result<Vec<f64>>>()?).into())
+        let validity = arg.vector.validity.as_ref();
+        let is_null = |row| validity.is_some_and(|validity| validity.is_null(row));
+        let seconds =
+            (0..call.n_rows).map(|row| if is_null(row) { Ok(0.0) } else { seconds(texts.get(row)) });
+        Ok(Vector::from(seconds.collect::<Result<Vec<f64>>>()?).with_nulls(validity).into())
     },
 };
 

@@ -100,7 +100,7 @@ fn execute(call: &Call) -> Result<Column> {
     match of_containers(&call.args.iter().map(|arg| arg.ty).collect::<Vec<_>>()) {
         Some(function) => (function.execute)(call),
         None => match (call.args, call.args.first().map(|arg| &arg.vector.data)) {
-            ([arg], Some(Data::Fixed(fixed))) => Ok(build(call.n_rows, |row, out| {
+            ([arg], Some(Data::Fixed(fixed))) if arg.ty.is_string() => Ok(build(call.n_rows, |row, out| {
                 out.extend_from_slice(without_trailing_zeros(fixed.get(if arg.constant { 0 } else { row })));
             })),
             _ => texts(call, 0, b""),

@@ -419,6 +419,7 @@ impl Parser<'_> {
         let start = left.span.start as usize;
         let left_span = left.span;
         let value = match &left.kind {
+            _ if left.alias.is_some() => left,
             ExprKind::Literal(Literal::String(_)) => left,
             ExprKind::Literal(literal @ (Literal::UInt(_) | Literal::Int(_) | Literal::Float(_)))
                 if !is_word(literal) =>

@@ -4,6 +4,7 @@ use super::literal::string_expr;
 use super::{Fail, Parse, Parser};
 use crate::ast::{Call, CallStyle, Expr, ExprKind, Ident};
 use crate::lexer::TokenKind;
+use crate::name::is_constant_collection;
 
 impl Parser<'_> {
     pub(crate) fn operand(&mut self) -> Parse<Expr> {
@@ -56,7 +57,9 @@ impl Parser<'_> {
             let mut expr = first;
             // The parentheses belong to the span, so that a cast of `(1)` sees them.
             expr.span = self.span_from(start);
-            expr.span.parenthesised = !matches!(expr.kind, ExprKind::Subquery(_));
+            // Subqueries and constant tuples have parentheses of their own.
+            expr.span.parenthesised =
+                !matches!(expr.kind, ExprKind::Subquery(_)) && !is_constant_tuple(&expr);
             return Ok(expr);
         }
         let mut args = vec![first];
@@ -239,4 +242,9 @@ impl Parser<'_> {
         }
         Ok(Expr { kind: ExprKind::Identifier(parts), alias: None, span: self.span_from(start) })
     }
+}
+
+fn is_constant_tuple(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Call(call) if call.style == CallStyle::Tuple)
+        && is_constant_collection(expr)
 }

@@ -20,7 +20,11 @@ impl Parser<'_> {
             |p| {
                 p.nested_by(QUERY_LEVELS, |p| {
                     let start = p.start();
-                    let body = p.set_expr()?;
+                    let mut body = p.set_expr()?;
+                    // Parentheses around all of it mean nothing.
+                    while let SetExpr::Query(query) = body {
+                        body = query.body;
+                    }
                     Ok(Query { body, span: p.span_from(start) })
                 })
             },
@@ -39,7 +43,10 @@ impl Parser<'_> {
                 return Ok(left);
             };
             let quantifier = self.set_quantifier();
-            let right = self.intersect_expr()?;
+            let mut right = self.intersect_expr()?;
+            if op == SetOp::Union {
+                (left, right) = (without_parentheses(left), without_parentheses(right));
+            }
             left = set_op(op, quantifier, left, right);
             self.deepen_set(&left)?;
         }
@@ -562,6 +569,16 @@ impl Parser<'_> {
 }
 
 /// Joins a right side to a left one, widening the node when the operation is the same.
+/// A single SELECT in parentheses is that SELECT, unless settings are for it alone.
+fn without_parentheses(operand: SetExpr) -> SetExpr {
+    match operand {
+        SetExpr::Query(query) if matches!(&query.body, SetExpr::Select(select) if select.settings.is_empty()) => {
+            query.body
+        }
+        other => other,
+    }
+}
+
 fn set_op(op: SetOp, quantifier: SetQuantifier, left: SetExpr, right: SetExpr) -> SetExpr {
     match left {
         SetExpr::SetOp { op: same_op, quantifier: same_quantifier, mut inputs }

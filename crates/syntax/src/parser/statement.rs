@@ -209,17 +209,8 @@ impl Parser<'_> {
     /// A text that is no statement is the list of a SELECT: `1 + 1`.
     fn query_or_expressions(&mut self) -> Parse<StatementKind> {
         if self.at(TokenKind::LParen) && self.starts_query() {
-            let query = self.maybe(|p| {
-                let query = p.query()?;
-                // `(SELECT 1) + 1` is an expression.
-                let rest = ["FORMAT", "INTO", "SETTINGS"].iter().any(|w| p.at_keyword(w));
-                if rest || matches!(p.token().kind, TokenKind::End | TokenKind::Semicolon | TokenKind::RParen)
-                {
-                    Ok(query)
-                } else {
-                    Err(Fail::Syntax)
-                }
-            })?;
+            // What follows a query in parentheses is no operator.
+            let query = self.maybe(|p| p.query())?;
             if let Some(query) = query {
                 return Ok(StatementKind::Query(Box::new(query)));
             }

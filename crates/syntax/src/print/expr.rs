@@ -50,6 +50,10 @@ impl Printer {
         if wrap {
             self.word(")");
         }
+        self.alias(expr);
+    }
+
+    fn alias(&mut self, expr: &Expr) {
         if let Some(alias) = &expr.alias {
             self.word(" AS ");
             self.ident(alias);
@@ -127,8 +131,9 @@ impl Printer {
             ExprKind::Lambda { params, body } => self.lambda(params, body, params.len() != 1),
             ExprKind::Subquery(query) => self.subquery(query),
             ExprKind::Exists(query) => {
-                self.word("exists");
+                self.word("exists(");
                 self.subquery(query);
+                self.word(")");
             }
             ExprKind::Parameter { name, ty } => {
                 self.word("{");
@@ -174,7 +179,13 @@ impl Printer {
         if wrap {
             self.word("(");
         }
-        self.expr(expr);
+        // These are the parentheses that it was written in.
+        if wrap && expr.span.parenthesised {
+            self.bare(expr);
+            self.alias(expr);
+        } else {
+            self.expr(expr);
+        }
         if wrap {
             self.word(")");
         }
@@ -304,7 +315,14 @@ impl Printer {
             }
             ("not", [arg]) => {
                 self.word("NOT ");
+                let wrap = matches!(arg.kind, ExprKind::Subquery(_)) && arg.alias.is_none();
+                if wrap {
+                    self.word("(");
+                }
                 self.operand(arg);
+                if wrap {
+                    self.word(")");
+                }
             }
             ("isNull", [arg]) => {
                 self.operand(arg);
@@ -364,22 +382,25 @@ impl Printer {
     fn element(&mut self, tuple: &Expr, index: &Expr) {
         let by_name = matches!(index.kind, ExprKind::Literal(Literal::String(_)));
         let wrap = match &tuple.kind {
-            _ if tuple.alias.is_some() => true,
             _ if tuple.span.parenthesised => false,
             ExprKind::Identifier(_) => by_name,
             ExprKind::Call(call) => {
                 let is_collection = matches!(call.name.as_str(), "tuple" | "array");
                 !is_collection || call.over.is_some() || call.nulls.is_some()
             }
-            ExprKind::Parameter { .. } | ExprKind::Subquery(_) => false,
+            ExprKind::Parameter { .. } => false,
             _ => true,
         };
-        if wrap {
-            self.word("(");
-        }
-        self.expr(tuple);
-        if wrap {
-            self.word(")");
+        if tuple.alias.is_some() {
+            self.operand(tuple);
+        } else {
+            if wrap {
+                self.word("(");
+            }
+            self.expr(tuple);
+            if wrap {
+                self.word(")");
+            }
         }
         self.word(".");
         match &index.kind {

@@ -135,7 +135,7 @@ impl Printer {
     fn tall_list<T>(&mut self, list: &[T], mut item: impl FnMut(&mut Self, &T)) {
         if list.len() < 2 || !self.multiline {
             self.out.push(' ');
-            self.comma_list(list, item);
+            self.indented(|p| p.comma_list(list, item));
             return;
         }
         self.indented(|p| {

@@ -56,6 +56,12 @@ pub fn cast_column(column: &Column, from: &DataType, to: &DataType, ctx: &Contex
 
 /// Converts a vector. In mode [`Mode::OrNull`] the result may have validity whatever `to` says.
 pub fn convert(vector: &Vector, from: &DataType, to: &DataType, rules: &Rules) -> Result<Vector> {
+    // Coded text is no text to read another type of a Variant from, where it is one of them itself.
+    if let (DataType::LowCardinality(_), DataType::Variant(types)) = (from, to)
+        && types.number_of(&from.as_alternative()).is_some()
+    {
+        return chalet_columns::variant::wrap(vector, from, to);
+    }
     let (from, to) = (from.without_low_cardinality(), to.without_low_cardinality());
     if from == to {
         return Ok(vector.clone());
