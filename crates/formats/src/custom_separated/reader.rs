@@ -141,6 +141,16 @@ impl FieldSyntax for CustomSyntax {
         Ok(())
     }
 
+    fn check_text(&self) -> Result<()> {
+        ensure!(
+            self.rule != EscapingRule::Escaped
+                || self.settings.format_custom_field_delimiter.starts_with(['\t', '\n']),
+            BAD_ARGUMENTS,
+            "'Escaped' serialization requires delimiter after String field to start with '\\t' or '\\n'"
+        );
+        Ok(())
+    }
+
     fn skip_value(&self, cur: &mut Cursor<'_>, _: &DataType) -> Result<()> {
         self.skip_field(cur)
     }
