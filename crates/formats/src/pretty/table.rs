@@ -263,12 +263,12 @@ impl Table<'_> {
             self.spaces(out, padding);
         }
         self.colours.put_value(out, text, self.number[column]);
-        if !self.right[column] {
-            self.spaces(out, padding);
-        }
         let cut = shown.is_some_and(|l| l.cut);
         if cut {
             self.colours.put(out, RED, self.grid.cut.as_bytes());
+        }
+        if !self.right[column] {
+            self.spaces(out, padding);
         }
         if breaks {
             self.colours.put(out, GREY, self.grid.breaks.as_bytes());
