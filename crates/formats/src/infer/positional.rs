@@ -16,11 +16,11 @@ pub fn head<'a>(input: &'a mut Input, settings: &FormatSettings) -> Result<(&'a 
     let mut shown = limit;
     let end = loop {
         let (bytes, complete) = input.head(shown)?;
-        if complete {
-            break shown;
-        }
         if let Some(at) = bytes.get(limit - 1..).and_then(|line| memchr::memchr(b'\n', line)) {
             break limit + at;
+        }
+        if complete {
+            break shown;
         }
         if shown >= limit + MAX_LINE {
             break limit;

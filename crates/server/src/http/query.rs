@@ -135,9 +135,6 @@ fn answered(
     result: &mut Option<ResultBody>,
     (user, charge): (&User, &Charge),
 ) -> Result<()> {
-    if let Some(role) = request.parameter("role") {
-        bail!(UNKNOWN_ROLE, "There is no role `{role}` in user directories");
-    }
     let query_id = request.parameter("query_id").or(request.header("x-clickhouse-query-id"));
     let running = shared.queries.begin(query_id.map(str::to_owned))?;
     let tally = Arc::new(Tally::begin());
@@ -294,6 +291,9 @@ fn decoded(request: &Request, body: Box<dyn Read + Send>) -> Result<Box<dyn Read
 
 /// The session that the request names, if it names one.
 fn leased<'a>(request: &Request, user: &User, shared: &'a Shared) -> Result<Option<Lease<'a>>> {
+    if let Some(role) = request.parameter("role") {
+        bail!(UNKNOWN_ROLE, "There is no role `{role}` in user directories");
+    }
     let Some(id) = request.parameter("session_id") else { return Ok(None) };
     ensure!(!id.is_empty(), SESSION_ID_EMPTY, "Session id query parameter was provided, but it was empty");
     let timeout = match request.parameter("session_timeout") {

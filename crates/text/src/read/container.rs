@@ -258,6 +258,10 @@ fn elements(element: &Reader, cur: &mut Cursor, list: &mut ListBuilder, bare: bo
             if bracket && cur.accept(b']') {
                 break;
             }
+            let is_number = matches!(element.kind, Kind::Integer(_) | Kind::Float(_) | Kind::Decimal { .. });
+            if !bracket && is_number && cur.is_at_end() {
+                bail!(ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof");
+            }
         }
         first = false;
         // A number that is missing reads as zero; whatever else stands there is found below.
