@@ -128,6 +128,10 @@ class Server:
         tcp: int | None,
         users: list[tuple[str, str | None, str | None, int, str | None, list[tuple[int, list[tuple[str, int]]]]]],
         max_connections: int,
+        https: int | None = None,
+        tcp_secure: int | None = None,
+        tls: tuple[str, str] | None = None,
+        origins: list[str] = ...,
     ) -> None: ...
     @property
     def http_port(self) -> int | None: ...

@@ -91,6 +91,7 @@ def start(
     tcp_secure: int | None = None,
     certificate: str | os.PathLike[str] | None = None,
     key: str | os.PathLike[str] | None = None,
+    origins: Iterable[str] = (),
 ) -> Server:
     """Serves a database: that of a connection, or the one at a path, which is opened for it.
 
@@ -98,7 +99,7 @@ def start(
     that of HTTP, `tcp` that of the native protocol. `users` is a dict by name, or the path of a file in TOML; without it there is the user
     `default` without a password, which only programs of this machine can be. `files` is the folder whose files `file()` may
     name; without it there are none. `https` and `tcp_secure` are ports of the same with TLS, which need the files of a `certificate`
-    and its `key` in the form PEM.
+    and its `key` in the form PEM. `origins` are web sites whose pages may ask from a browser, as `https://example.org`; `*` is any.
     """
     if (certificate is None) != (key is None):
         raise ValueError("A certificate and its key are given together")
@@ -109,10 +110,13 @@ def start(
             raise ValueError(f"A port is a number from 0 to 65535, not {port}")
     files_of_tls = None if certificate is None or key is None else (os.fspath(certificate), os.fspath(key))
     listed = _users(users, files)
+    if isinstance(origins, str):
+        raise TypeError("origins is a list of web sites, not a string")
+    sites = list(origins)
     own = None if isinstance(database, _chalet.Connection) else _chalet.Connection(os.fspath(database))
     connection = database if own is None else own
     try:
-        server = _chalet.Server(connection, host, http, tcp, listed, max_connections, https, tcp_secure, files_of_tls)
+        server = _chalet.Server(connection, host, http, tcp, listed, max_connections, https, tcp_secure, files_of_tls, sites)
     except BaseException:
         if own is not None:
             own.close()

@@ -3,6 +3,7 @@
 //! - [`stack`]: the way into the engine
 //! - [`formats`], [`settings`]: the registry of formats; every setting of the kernel by name, and the typed settings of each room
 //! - [`replacement_scan`], [`replacement_query`]: names that the host program resolves to tables, or to queries
+//! - [`caller`]: who asks a server for a statement
 //! - [`run_options`], [`insert_data`], [`answer`], [`extremes`]: what statements are given and what they answer
 //! - [`dictionaries`]: rows of a source under keys: what they are made of, how they are looked up; in its upper files, above the
 //!   query context, how they are declared and loaded
@@ -38,6 +39,7 @@
 pub mod answer;
 mod backup;
 mod binding;
+mod caller;
 mod column_checks;
 mod column_codecs;
 mod column_definitions;
@@ -105,6 +107,7 @@ mod written_keys;
 mod written_settings;
 
 pub use answer::{Answer, Outline, Rows, StreamConsumer, StreamPart, Summary};
+pub use caller::{Caller, Interface};
 pub use chalet_exec::control::Progress;
 pub use chalet_syntax::{lexer, split};
 pub use database::Database;

@@ -1,6 +1,7 @@
 //! What one statement runs with, as data: its database, settings, limits, how it is interrupted. Registries of tables and
 //! functions take it; `environment` makes of it what the binder asks for.
 
+use crate::caller::Caller;
 use crate::database::Database;
 use crate::inserted_rows::InsertedRows;
 use crate::own_functions::{OwnHost, SessionView};
@@ -45,6 +46,8 @@ pub(crate) struct QueryContext {
     pub chosen_id: Option<String>,
     interrupt: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
     pub replacement_scan: Option<Arc<dyn ReplacementScan>>,
+    /// The client of a server that asks.
+    pub caller: Option<Arc<Caller>>,
     on_progress: Option<OnProgress>,
     /// What stays readable until the statement ends, whatever another process does.
     pub held: Arc<Mutex<Vec<Held>>>,
@@ -120,6 +123,7 @@ impl QueryContext {
             chosen_id: options.query_id.clone(),
             interrupt,
             replacement_scan: options.replacement_scan.clone(),
+            caller: options.caller.clone(),
             on_progress: options.on_progress.clone(),
             registry: crate::functions::registry(),
             held: Arc::default(),

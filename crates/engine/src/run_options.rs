@@ -1,5 +1,6 @@
 //! How the caller wants statements to be run.
 
+use crate::caller::Caller;
 use crate::replacement_scan::ReplacementScan;
 use chalet_exec::control::OnProgress;
 use std::sync::Arc;
@@ -29,4 +30,6 @@ pub struct RunOptions {
     pub on_progress: Option<OnProgress>,
     /// Set when another statement kills these: for who waits for something else than the engine.
     pub killed: Option<Arc<AtomicBool>>,
+    /// The client of a server that asks.
+    pub caller: Option<Arc<Caller>>,
 }

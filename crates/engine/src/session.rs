@@ -14,7 +14,7 @@ use crate::stack::entered;
 use crate::statements::on_server;
 use crate::statements::output::Output;
 use crate::statements::readonly::gives_rows;
-use crate::{statements, written_settings};
+use crate::{query_log, statements, written_settings};
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::Environment;
 use chalet_syntax::ast::{self, StatementKind};
@@ -78,7 +78,13 @@ impl Session {
             }
             return Ok(output.into_answer(started.elapsed()));
         }
-        let parsed = chalet_syntax::parse_statements(sql)?;
+        let parsed = match chalet_syntax::parse_statements(sql) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                query_log::Statement::unparsed(sql, &error, &self.context(&options)?);
+                return Err(error);
+            }
+        };
         for statement in parsed {
             let ctx = self.context(&options)?;
             let statement = named(statement, sql, &|name| ctx.parameter(name))?;
@@ -196,8 +202,8 @@ impl Session {
                 "A connection to a server cannot be served"
             );
             let started = Instant::now();
-            let statement = self.single(sql, &options)?;
             let ctx = self.context(&options)?;
+            let statement = self.logged_single(sql, &options, &ctx)?;
             if statement.output.outfile.is_some() {
                 ctx.state.identity.files.check_outfile()?;
             }
@@ -231,6 +237,11 @@ impl Session {
     }
 
     /// The only statement of a text.
+    /// The same; what is no statement stands in the log.
+    fn logged_single(&self, sql: &str, options: &RunOptions, ctx: &QueryContext) -> Result<ast::Statement> {
+        self.single(sql, options).inspect_err(|error| query_log::Statement::unparsed(sql, error, ctx))
+    }
+
     fn single(&self, sql: &str, options: &RunOptions) -> Result<ast::Statement> {
         let mut parsed = chalet_syntax::parse_statements(sql)?;
         ensure!(parsed.len() <= 1, SYNTAX_ERROR, "Syntax error (Multi-statements are not allowed): {sql}");

@@ -117,7 +117,7 @@ impl Compression {
             ),
             Lz4 => Encoder::Lz4(lz4_flex::frame::FrameEncoder::new(to)),
             Bz2 => Encoder::Bz2(bzip2::write::BzEncoder::new(to, bzip2::Compression::new(level.clamp(1, 9)))),
-            Snappy => bail!(NOT_IMPLEMENTED, "Unsupported compression method: snappy cannot be written"),
+            Snappy => Encoder::Snappy(SnappyEncoder { to, plain: Vec::with_capacity(SNAPPY_BLOCK) }),
         };
         Ok(Box::new(Compressor(Some(held))))
     }
@@ -139,6 +139,52 @@ enum Encoder {
     Zstd(zstd::Encoder<'static, Box<dyn Sink>>),
     Lz4(lz4_flex::frame::FrameEncoder<Box<dyn Sink>>),
     Bz2(bzip2::write::BzEncoder<Box<dyn Sink>>),
+    Snappy(SnappyEncoder),
+}
+
+/// Plain bytes of a block of Snappy that is written.
+const SNAPPY_BLOCK: usize = 1 << 16;
+
+/// Writes what [`HadoopSnappy`] reads, a chunk a block.
+struct SnappyEncoder {
+    to: Box<dyn Sink>,
+    plain: Vec<u8>,
+}
+
+impl SnappyEncoder {
+    fn put_block(&mut self) -> io::Result<()> {
+        if self.plain.is_empty() {
+            return Ok(());
+        }
+        let packed = snap::raw::Encoder::new().compress_vec(&self.plain).map_err(io::Error::other)?;
+        // Both are far below the range of four bytes.
+        for length in [self.plain.len(), packed.len()] {
+            self.to.write_all(&(length as u32).to_be_bytes())?;
+        }
+        self.plain.clear();
+        self.to.write_all(&packed)
+    }
+
+    fn finish(mut self) -> io::Result<Box<dyn Sink>> {
+        self.put_block()?;
+        Ok(self.to)
+    }
+}
+
+impl Write for SnappyEncoder {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(SNAPPY_BLOCK - self.plain.len());
+        self.plain.extend_from_slice(&bytes[..taken]);
+        if self.plain.len() == SNAPPY_BLOCK {
+            self.put_block()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.put_block()?;
+        self.to.flush()
+    }
 }
 
 impl Compressor {
@@ -151,6 +197,7 @@ impl Compressor {
             Some(Encoder::Zstd(e)) => e,
             Some(Encoder::Lz4(e)) => e,
             Some(Encoder::Bz2(e)) => e,
+            Some(Encoder::Snappy(e)) => e,
             Option::None => return Err(io::Error::other("the stream is closed")),
         })
     }
@@ -180,6 +227,7 @@ impl Sink for Compressor {
             Encoder::Zstd(e) => e.finish()?,
             Encoder::Lz4(e) => e.finish()?,
             Encoder::Bz2(e) => e.finish()?,
+            Encoder::Snappy(e) => e.finish()?,
         };
         below.close()
     }

@@ -31,7 +31,12 @@ pub fn column(column: &Column, from: &DataType, to: &DataType, request: &ReadReq
         let vector = reinterpreted(&column.flat(), &meant);
         return self::column(&vector.into(), &meant, to, request);
     }
+    let drops_nulls = from.is_nullable() && !to.is_nullable() && to.can_be_nullable();
     match &request.cast {
+        Some(cast) if drops_nulls && request.settings.input_format_null_as_default => {
+            let filled = self::column(column, from, from.without_nullable(), request)?;
+            cast(&filled, from.without_nullable(), to)
+        }
         Some(cast) => cast(column, from, to),
         None => bail!(TYPE_MISMATCH, "Cannot convert column of type {from} to {to}"),
     }

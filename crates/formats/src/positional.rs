@@ -45,6 +45,11 @@ pub trait FieldSyntax: Clone + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Refuses fields of plain text where what stands behind them could be part of it.
+    fn check_text(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// How many fields a value of the type takes.
     fn n_fields(&self, _ty: &DataType) -> usize {
         1
@@ -158,6 +163,12 @@ impl<S: FieldSyntax> PositionalFile<S> {
                     field.ty
                 );
             }
+        }
+        if names.is_some() {
+            syntax.check_text()?;
+        }
+        if fields.iter().any(|field| matches!(field.ty.bare(), DataType::String)) {
+            syntax.check_text()?;
         }
         let absent =
             (0..request.wanted.len()).filter(|w| !fields.iter().any(|f| f.wanted == Some(*w))).collect();

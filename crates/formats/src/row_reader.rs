@@ -95,6 +95,11 @@ pub trait RowParser: Send {
     /// Steps to the next row after one that failed; the cursor stands where that row began.
     fn skip_row(&mut self, cur: &mut Cursor<'_>);
 
+    /// Rows that fail may be passed over, as far as the settings allow it.
+    fn skips_errors(&self) -> bool {
+        true
+    }
+
     /// Says more about a row that failed: its fields, and those of the row before.
     fn describe(&mut self, _before: Option<(u64, &[u8])>, _row: (u64, &[u8])) -> Option<String> {
         None
@@ -152,7 +157,7 @@ impl<P: RowParser> RowReader<P> {
         let settings = &self.request.settings;
         let (count, ratio) =
             (settings.input_format_allow_errors_num, settings.input_format_allow_errors_ratio);
-        if count == 0 && ratio == 0.0 {
+        if count == 0 && ratio == 0.0 || !self.parser.skips_errors() {
             return false;
         }
         let failed = self.failures.0.fetch_add(1, Ordering::Relaxed) + 1;
@@ -217,10 +222,8 @@ impl<P: RowParser> BlockReader for RowReader<P> {
                         }
                         if self.request.settings.input_format_force_null_for_omitted_fields {
                             self.check_nullable(column)?;
-                            filling.builders[column].push_default();
-                        } else {
-                            filling.omit(column);
                         }
+                        filling.omit(column);
                     }
                     filling.close_row();
                     self.n_rows += 1;
@@ -276,8 +279,6 @@ impl<P: RowParser> RowReader<P> {
         let settings = &self.request.settings;
         if !settings.input_format_defaults_for_omitted_fields {
             omitted.clear();
-        } else if settings.input_format_force_null_for_omitted_fields {
-            absent.iter().for_each(|column| omitted[*column] = None);
         }
         self.omitted = omitted;
         Some(block)

@@ -75,6 +75,10 @@ pub fn text_settings(s: &FormatSettings, time_zone: &TimeZone) -> TextSettings {
             .input_format_csv_deserialize_separate_columns_into_tuple,
         input_format_csv_missing_nullable_as_empty_string: s
             .input_format_csv_missing_nullable_as_empty_string,
+        plain_follows_settings: true,
+        plain_null_in_ascii: s.output_format_pretty_grid_charset == "ASCII",
+        input_format_json_throw_on_bad_escape_sequence: s.input_format_json_throw_on_bad_escape_sequence,
+        input_format_read_datetime_number_as_raw_value: s.input_format_read_datetime_number_as_raw_value,
         interval_output_format_kusto: s.interval_output_format == of::IntervalOutputFormat::Kusto,
         ..TextSettings::default()
     }

@@ -30,6 +30,10 @@ pub fn output_settings(ctx: &Context) -> TextSettings {
         bool_true_representation: word("bool_true_representation").unwrap_or("true".into()),
         bool_false_representation: word("bool_false_representation").unwrap_or("false".into()),
         output_format_decimal_trailing_zeros: flag("output_format_decimal_trailing_zeros", false),
+        output_format_float_precision: setting("output_format_float_precision")
+            .and_then(|v| v.as_u64())
+            .unwrap_or(0),
+        output_format_trim_fixed_string: flag("output_format_trim_fixed_string", false),
         output_format_json_quote_64bit_integers: flag("output_format_json_quote_64bit_integers", false),
         output_format_json_quote_64bit_floats: flag("output_format_json_quote_64bit_floats", false),
         output_format_json_quote_denormals: flag("output_format_json_quote_denormals", false),

@@ -97,7 +97,7 @@ fn file_access(folder: Option<PathBuf>) -> Result<FileAccess> {
 impl Server {
     /// Serves the database of a connection. A port of 0 takes any that is free, None serves nothing there.
     #[new]
-    #[pyo3(signature = (connection, host, http, tcp, users, max_connections, https=None, tcp_secure=None, tls=None))]
+    #[pyo3(signature = (connection, host, http, tcp, users, max_connections, https=None, tcp_secure=None, tls=None, origins=Vec::new()))]
     fn new(
         py: Python<'_>,
         connection: &Connection,
@@ -109,6 +109,7 @@ impl Server {
         https: Option<u16>,
         tcp_secure: Option<u16>,
         tls: Option<(PathBuf, PathBuf)>,
+        origins: Vec<String>,
     ) -> PyResult<Server> {
         let used = connection.handle()?;
         let failed = |e: Error| to_python(py, &e);
@@ -130,6 +131,7 @@ impl Server {
             tls: tls.transpose().map_err(failed)?,
             users: Users::new(users).map_err(failed)?,
             max_connections,
+            origins,
         };
         let database = used.database();
         let server = background::away(py, || chalet_server::Server::start(database, config))?;

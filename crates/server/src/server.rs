@@ -30,6 +30,8 @@ pub struct Config {
     pub tls: Option<ServerTls>,
     pub users: Users,
     pub max_connections: usize,
+    /// Web sites whose pages may ask from a browser, as `https://example.org`; `*` is any.
+    pub origins: Vec<String>,
 }
 
 /// A database that is served, until this is stopped or dropped.
@@ -55,7 +57,7 @@ impl Server {
             "A server that other machines reach needs users, each with a password: {} is no loopback address",
             config.host
         );
-        let Config { host, http, tcp, https, tcp_secure, tls, users, max_connections } = config;
+        let Config { host, http, tcp, https, tcp_secure, tls, users, max_connections, origins } = config;
         let secure = https.or(tcp_secure);
         ensure!(http.or(tcp).or(secure).is_some(), NO_ELEMENTS_IN_CONFIG, "A server without a port");
         ensure!(
@@ -83,6 +85,7 @@ impl Server {
             display_name,
             time_zone,
             is_local,
+            origins,
         });
         let mut server = Server {
             shared,

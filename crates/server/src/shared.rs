@@ -22,6 +22,8 @@ pub struct Shared {
     pub time_zone: String,
     /// Nobody but programs of this machine can connect.
     pub is_local: bool,
+    /// Web sites whose pages may ask.
+    pub origins: Vec<String>,
 }
 
 impl Shared {

@@ -110,6 +110,14 @@ pub struct TextSettings {
     pub input_format_csv_missing_nullable_as_empty_string: bool,
     /// Intervals as days, hours, minutes and seconds, as Kusto has them; not months and years.
     pub interval_output_format_kusto: bool,
+    /// Whole values in [`Style::Plain`](crate::Style::Plain) follow the settings too, as formats write them; casts do not.
+    pub plain_follows_settings: bool,
+    /// NULL in [`Style::Plain`](crate::Style::Plain) is spelled in letters of ASCII.
+    pub plain_null_in_ascii: bool,
+    /// Escapes in strings of JSON that mean nothing are errors, not text.
+    pub input_format_json_throw_on_bad_escape_sequence: bool,
+    /// A number that is read as a DateTime64 counts its ticks, not seconds.
+    pub input_format_read_datetime_number_as_raw_value: bool,
 }
 
 impl Default for TextSettings {
@@ -167,6 +175,10 @@ impl Default for TextSettings {
             input_format_csv_deserialize_separate_columns_into_tuple: true,
             input_format_csv_missing_nullable_as_empty_string: false,
             interval_output_format_kusto: false,
+            plain_follows_settings: false,
+            plain_null_in_ascii: false,
+            input_format_json_throw_on_bad_escape_sequence: true,
+            input_format_read_datetime_number_as_raw_value: false,
         }
     }
 }

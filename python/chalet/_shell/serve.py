@@ -27,6 +27,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--users", metavar="FILE", help="users and their passwords, in TOML")
     parser.add_argument("--files", metavar="FOLDER", help="the folder whose files file() may name; none without it")
     parser.add_argument("--max-connections", type=int, default=server.MAX_CONNECTIONS, metavar="N", help="1024 without it")
+    parser.add_argument("--origin", action="append", default=[], metavar="URL", help="a web site whose pages may ask from a browser, as https://example.org; * is any")
     return parser
 
 
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> int:
         tcp_secure=options.tcp_secure,
         certificate=options.certificate,
         key=options.key,
+        origins=options.origin,
     )
     with running:
         host = f"[{options.host}]" if ":" in options.host else options.host

@@ -8,6 +8,7 @@ pub(crate) use self::profiled::{Processor, ThreadTime, Trace};
 pub(crate) use self::ring::Ring;
 
 use self::profiled::Profiling;
+use crate::caller::Caller;
 use crate::query_context::QueryContext;
 use crate::settings::Settings;
 use chalet_base::events::{Counts, Event};
@@ -70,6 +71,7 @@ pub(crate) struct Running {
     pub sql: Arc<str>,
     pub kind: &'static str,
     pub thread: u64,
+    pub caller: Option<Arc<Caller>>,
 }
 
 /// Who ran which statement, and when.
@@ -77,6 +79,7 @@ pub(crate) struct Running {
 pub(crate) struct Head {
     pub query_id: Box<str>,
     pub user: Arc<str>,
+    pub caller: Option<Arc<Caller>>,
     /// None for the one that sessions begin with.
     database: Option<Box<str>>,
     pub sql: Arc<str>,
@@ -141,6 +144,14 @@ const TYPES: [&str; 4] =
     ["QUERY_START", "QUERY_FINISH", "EXCEPTION_BEFORE_START", "EXCEPTION_WHILE_PROCESSING"];
 
 impl<'a> Statement<'a> {
+    /// Keeps that a text is no statement.
+    pub fn unparsed(sql: &str, error: &Error, ctx: &'a QueryContext) {
+        let sql = cut(sql.trim(), &ctx.state.settings).into();
+        let not_begun =
+            Statement { number: 0, ctx, sql, kind: "", counts: None, formatted: None, profiling: None };
+        not_begun.end(&Err::<(), _>(error.clone()), Written::default());
+    }
+
     /// A statement of a text that begins now. Fails where it is to be profiled and cannot be.
     pub fn begin(statement: &ast::Statement, sql: &str, ctx: &'a QueryContext) -> Result<Statement<'a>> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -156,6 +167,7 @@ impl<'a> Statement<'a> {
             sql: sql.clone(),
             kind,
             thread: thread_id(),
+            caller: ctx.caller.clone(),
         });
         let mut begun = Statement { number, ctx, sql, kind, counts: None, formatted: None, profiling: None };
         if settings.flag("log_profile_events") != Some(false) {
@@ -191,6 +203,7 @@ impl<'a> Statement<'a> {
         let head = Head {
             query_id: functions.query_id.as_str().into(),
             user: self.ctx.state.identity.user.clone(),
+            caller: self.ctx.caller.clone(),
             database: (functions.database != DEFAULT_DATABASE).then(|| functions.database.as_str().into()),
             sql: self.sql.clone(),
             started_us: functions.start_ns / 1000,
@@ -269,15 +282,19 @@ impl Finished {
 
 /// The text that is logged: the statement's own, without data, as long as it may be.
 fn text<'a>(statement: &ast::Statement, sql: &'a str, settings: &Settings) -> &'a str {
-    /// Bytes, as in the kernel.
-    const MOST: u64 = 100_000;
     let mut range = statement.span.range();
     if let StatementKind::Insert(insert) = &statement.kind
         && let InsertSource::Inline { data, .. } = &insert.source
     {
         range.end = range.end.min(data.span.range().start).max(range.start);
     }
-    let text = sql.get(range).unwrap_or(sql).trim_ascii_end();
+    cut(sql.get(range).unwrap_or(sql).trim_ascii_end(), settings)
+}
+
+/// As much of a text as `log_queries_cut_to_length` lets stand.
+fn cut<'a>(text: &'a str, settings: &Settings) -> &'a str {
+    /// Bytes, as in the kernel.
+    const MOST: u64 = 100_000;
     let most = settings.number("log_queries_cut_to_length").unwrap_or(MOST);
     let mut end = text.len().min(usize::try_from(most).unwrap_or(usize::MAX));
     while !text.is_char_boundary(end) {

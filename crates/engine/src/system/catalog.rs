@@ -114,6 +114,10 @@ fn row_of_table(database: &str, name: &str, entry: &Entry) -> SparseRow {
         ("comment", Value::from(&*entry.comment)),
         ("has_own_data", Value::from(own_data)),
     ];
+    if let Some(folder) = entry.table.folder() {
+        let path = format!("{}/", folder.path().display());
+        row.push(("data_paths", Value::Array(vec![Value::from(path.as_str())])));
+    }
     for (column, shown) in
         [("partition_key", &statement.partition_key), ("sampling_key", &statement.sampling_key)]
     {

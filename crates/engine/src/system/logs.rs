@@ -1,6 +1,7 @@
 //! The logs of the process as tables, and `system.processes`. Rows are made when a query reads them, not when it is bound.
 
 use super::structures::{self, SparseRow};
+use crate::caller::Caller;
 use crate::own_functions::normalized_hash;
 use crate::query_context::QueryContext;
 use crate::query_log::{Finished, Head, LOGS, Processor, Ring, Running, ThreadTime, Trace};
@@ -11,6 +12,7 @@ use chalet_storage::{Scan, ScanRequest, Table, TableSchema};
 use chalet_types::Value;
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -115,9 +117,15 @@ fn hostname() -> String {
 }
 
 /// Who a statement is of.
-fn of_user(user: &str, query_id: &str) -> SparseRow {
-    let address = || Value::Bytes(LOCAL.into());
-    vec![
+fn of_user(user: &str, query_id: &str, caller: Option<&Caller>) -> SparseRow {
+    let asked_from = caller.and_then(|caller| caller.address);
+    let octets = asked_from.map_or(LOCAL, |at| match at.ip() {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped().octets(),
+        IpAddr::V6(v6) => v6.octets(),
+    });
+    let address = || Value::Bytes(octets.into());
+    let port = || Value::from(u64::from(asked_from.map_or(0, |at| at.port())));
+    let mut row = vec![
         ("is_initial_query", Value::from(true)),
         ("user", Value::from(user)),
         ("query_id", Value::from(query_id)),
@@ -125,9 +133,34 @@ fn of_user(user: &str, query_id: &str) -> SparseRow {
         ("initial_user", Value::from(user)),
         ("initial_query_id", Value::from(query_id)),
         ("initial_address", address()),
-        ("interface", Value::Int(LOCAL_INTERFACE)),
-        ("client_name", Value::from("chalet")),
-    ]
+        ("authenticated_user", Value::from(user)),
+        ("connection_address", address()),
+        ("connection_port", port()),
+        ("port", port()),
+        ("initial_port", port()),
+    ];
+    let Some(caller) = caller else {
+        row.push(("interface", Value::Int(LOCAL_INTERFACE)));
+        row.push(("client_name", Value::from("chalet")));
+        return row;
+    };
+    row.extend([
+        ("interface", Value::Int(caller.interface as i64)),
+        ("is_secure", Value::from(u64::from(caller.is_secure))),
+        ("os_user", Value::from(caller.os_user.as_str())),
+        ("client_hostname", Value::from(caller.hostname.as_str())),
+        ("client_name", Value::from(caller.name.as_str())),
+        ("client_revision", Value::from(caller.revision)),
+        ("client_version_major", Value::from(caller.version.0)),
+        ("client_version_minor", Value::from(caller.version.1)),
+        ("client_version_patch", Value::from(caller.version.2)),
+        ("quota_key", Value::from(caller.quota_key.as_str())),
+        ("http_method", Value::Int(caller.http_method.into())),
+        ("http_user_agent", Value::from(caller.http_user_agent.as_str())),
+        ("http_referer", Value::from(caller.http_referer.as_str())),
+        ("forwarded_for", Value::from(caller.forwarded_for.as_str())),
+    ]);
+    row
 }
 
 fn of_text(sql: &str, database: &str) -> SparseRow {
@@ -206,7 +239,7 @@ fn row_of(one: &Finished, kind: u8, us: i64) -> SparseRow {
     let head = &one.head;
     let mut row = at(us);
     row.extend(of_start(head));
-    row.extend(of_user(&head.user, &head.query_id));
+    row.extend(of_user(&head.user, &head.query_id, head.caller.as_deref()));
     row.extend(of_text(&head.sql, head.database()));
     row.extend([
         ("type", Value::Int(kind.into())),
@@ -266,7 +299,7 @@ fn processes(of: Option<&str>) -> Vec<SparseRow> {
 fn process(one: &Running) -> SparseRow {
     let control = &one.control;
     let progress = control.progress();
-    let mut row = of_user(&one.functions.user, &one.functions.query_id);
+    let mut row = of_user(&one.functions.user, &one.functions.query_id, one.caller.as_deref());
     row.extend(of_text(&one.sql, &one.functions.database));
     row.extend([
         ("elapsed", Value::from(progress.elapsed.as_secs_f64())),
@@ -288,7 +321,7 @@ fn thread(one: &ThreadTime) -> SparseRow {
     let head = &one.head;
     let mut row = at(head.started_us + i64::try_from(head.duration_us).unwrap_or(0));
     row.extend(of_start(head));
-    row.extend(of_user(&head.user, &head.query_id));
+    row.extend(of_user(&head.user, &head.query_id, head.caller.as_deref()));
     row.extend(of_text(&head.sql, head.database()));
     let peak = Value::Int(i64::try_from(one.peak_memory).unwrap_or(i64::MAX));
     let times =

@@ -141,6 +141,22 @@ impl FieldSyntax for CustomSyntax {
         Ok(())
     }
 
+    fn check_text(&self) -> Result<()> {
+        let settings = &*self.settings;
+        let ends_text = |delimiter: &str| delimiter.starts_with(['\t', '\n']);
+        // Who looks for a header finds that text goes on to the end of the data.
+        let is_found = settings.input_format_custom_detect_header
+            && !ends_text(&settings.format_custom_row_after_delimiter);
+        ensure!(
+            self.rule != EscapingRule::Escaped
+                || ends_text(&settings.format_custom_field_delimiter)
+                || is_found,
+            BAD_ARGUMENTS,
+            "'Escaped' serialization requires delimiter after String field to start with '\\t' or '\\n'"
+        );
+        Ok(())
+    }
+
     fn skip_value(&self, cur: &mut Cursor<'_>, _: &DataType) -> Result<()> {
         self.skip_field(cur)
     }

@@ -27,6 +27,7 @@ impl OutputFormat for HiveText {
     fn writer(&self, request: WriteRequest, sink: Box<dyn Sink>) -> Result<Box<dyn BlockWriter>> {
         let settings = TextSettings {
             date_time_output_format: DateTimeOutput::Simple,
+            output_format_float_precision: 0,
             bool_true_representation: "true".into(),
             bool_false_representation: "false".into(),
             ..text_settings(&request.settings, &request.time_zone)

@@ -20,6 +20,8 @@ pub struct JsonRules {
     pub numbers_as_strings: bool,
     pub bools_as_strings: bool,
     pub bools_as_numbers: bool,
+    /// What is an object in one row and none in another is its text.
+    pub ambiguous_as_strings: bool,
 }
 
 impl Dialect {
@@ -29,6 +31,8 @@ impl Dialect {
             numbers_as_strings: settings.input_format_json_read_numbers_as_strings,
             bools_as_strings: settings.input_format_json_read_bools_as_strings,
             bools_as_numbers: settings.input_format_json_read_bools_as_numbers,
+            ambiguous_as_strings: settings
+                .input_format_json_use_string_type_for_ambiguous_paths_in_named_tuples_inference_from_objects,
         })
     }
 
@@ -167,7 +171,8 @@ impl Guess {
     /// Nullable as the settings ask: 0 never, 1 and 3 always, 2 and `auto` where a NULL was seen.
     fn wrap(&self, ty: DataType, settings: &FormatSettings) -> DataType {
         let nullable = match settings.schema_inference_make_columns_nullable.0 {
-            Some(0) => false,
+            // A Bool can be NULL in any case, as in the kernel.
+            Some(0) => ty == DataType::Bool,
             Some(1 | 3) => true,
             _ => self.null,
         };
@@ -182,7 +187,12 @@ fn merge_kinds(a: Kind, b: Kind, dialect: Dialect) -> Option<Kind> {
     }
     let rules = match dialect {
         Dialect::Json(rules) => rules,
-        _ => JsonRules { numbers_as_strings: false, bools_as_strings: false, bools_as_numbers: false },
+        _ => JsonRules {
+            numbers_as_strings: false,
+            bools_as_strings: false,
+            bools_as_numbers: false,
+            ambiguous_as_strings: false,
+        },
     };
     let json = rules.numbers_as_strings;
     Some(match (a, b) {
@@ -227,7 +237,15 @@ fn merge_kinds(a: Kind, b: Kind, dialect: Dialect) -> Option<Kind> {
                 match x.iter_mut().find(|m| m.0 == name) {
                     Some(member) => {
                         let before = std::mem::replace(&mut member.1, Guess::NULL);
-                        member.1 = before.merge(guess, dialect)?;
+                        let null = before.null || guess.null;
+                        let object = |guess: &Guess| matches!(guess.kind, Object(_));
+                        let ambiguous = object(&before) || object(&guess);
+                        member.1 = match before.clone().merge(guess, dialect) {
+                            Some(both) => both,
+                            None if !ambiguous => Guess { null, ..before },
+                            None if rules.ambiguous_as_strings => Guess { kind: String, null },
+                            None => return None,
+                        };
                     }
                     None => x.push((name, guess)),
                 }

@@ -33,7 +33,10 @@ fn value(cur: &mut Cursor<'_>, settings: &FormatSettings, depth: usize) -> Resul
                 b"true" | b"false" => Kind::Bool.into(),
                 _ => match number(text, settings, true) {
                     // An integer that no type holds is kept as its text.
-                    Some(Kind::Float) if text.iter().all(|b| b.is_ascii_digit() || *b == b'-') => {
+                    Some(Kind::Float)
+                        if settings.input_format_try_infer_integers
+                            && text.iter().all(|b| b.is_ascii_digit() || *b == b'-') =>
+                    {
                         Kind::String.into()
                     }
                     Some(kind) => kind.into(),

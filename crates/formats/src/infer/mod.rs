@@ -22,7 +22,7 @@ pub use guess::{Dialect, Guess, Kind};
 pub use json::{json_string, json_value};
 pub use literal::{csv_field, literal, tsv_field};
 pub use objects::{objects, of_named_rows};
-pub use positional::{head, positional, positional_rows};
+pub use positional::{Rows, head, positional, positional_rows};
 
 /// Names and types from guesses, with the hints that the settings give.
 pub fn finish(columns: Vec<(String, Guess)>, dialect: Dialect, settings: &FormatSettings) -> Result<Schema> {

@@ -10,10 +10,28 @@ use chalet_base::{Result, bail, ensure};
 use chalet_text::read::cursor::Cursor;
 use chalet_types::DataType;
 
-/// The bytes that inference looks at.
+/// The bytes that inference looks at: lines that begin within the limit, whole unless they are longer than [`MAX_LINE`].
 pub fn head<'a>(input: &'a mut Input, settings: &FormatSettings) -> Result<(&'a [u8], bool)> {
-    input.head(settings.input_format_max_bytes_to_read_for_schema_inference.min(1 << 40) as usize)
+    let limit = settings.input_format_max_bytes_to_read_for_schema_inference.clamp(1, 1 << 40) as usize;
+    let mut shown = limit;
+    let end = loop {
+        let (bytes, complete) = input.head(shown)?;
+        if let Some(at) = bytes.get(limit - 1..).and_then(|line| memchr::memchr(b'\n', line)) {
+            break limit + at;
+        }
+        if complete {
+            break shown;
+        }
+        if shown >= limit + MAX_LINE {
+            break limit;
+        }
+        shown = (limit + 2 * (shown - limit).max(1 << 15)).min(limit + MAX_LINE);
+    };
+    input.head(end)
 }
+
+/// A line is looked at for so many bytes beyond the limit.
+const MAX_LINE: usize = 64 << 20;
 
 /// The schema of a positional text format; `field` guesses the field at the cursor and steps behind it.
 pub fn positional<F: PositionalFormat>(
@@ -76,7 +94,8 @@ pub fn positional<F: PositionalFormat>(
         }
         Header::None => {}
     }
-    positional_rows(cur, complete, names, format.dialect(settings), settings, row).map(Some)
+    let rows = Rows { names, dialect: format.dialect(settings), variable: syntax.variable_fields() };
+    positional_rows(cur, complete, rows, settings, row).map(Some)
 }
 
 fn of_types(names: Vec<String>, types: Vec<String>) -> Result<Schema> {
@@ -91,12 +110,20 @@ fn of_types(names: Vec<String>, types: Vec<String>) -> Result<Schema> {
     names.into_iter().zip(types).map(|(name, ty)| Ok((name, DataType::parse_shown(&ty)?))).collect()
 }
 
-/// Merges the guesses of rows. Without names columns are c1, c2, ...
+/// What is known of rows before they are looked at.
+pub struct Rows {
+    /// Without them columns are c1, c2, ...
+    pub names: Option<Vec<String>>,
+    pub dialect: Dialect,
+    /// Rows may have fewer fields than others.
+    pub variable: bool,
+}
+
+/// Merges the guesses of rows.
 pub fn positional_rows(
     mut cur: Cursor<'_>,
     complete: bool,
-    names: Option<Vec<String>>,
-    dialect: Dialect,
+    Rows { names, dialect, variable }: Rows,
     settings: &FormatSettings,
     mut row: impl FnMut(&mut Cursor<'_>, bool) -> Result<Option<Vec<Guess>>>,
 ) -> Result<Schema> {
@@ -113,7 +140,12 @@ pub fn positional_rows(
         if n == 0 {
             merged = guesses;
         } else {
-            ensure!(guesses.len() == merged.len(), INCORRECT_DATA, "Rows have different amount of values");
+            ensure!(
+                variable || guesses.len() == merged.len(),
+                INCORRECT_DATA,
+                "Rows have different amount of values"
+            );
+            merged.extend(guesses.iter().skip(merged.len()).cloned());
             for (i, (before, now)) in merged.iter_mut().zip(guesses).enumerate() {
                 let old = before.clone();
                 *before = old.clone().merge_or_string(now.clone(), dialect).ok_or_else(|| {
@@ -125,24 +157,18 @@ pub fn positional_rows(
         n += 1;
     }
     ensure!(n > 0, EMPTY_DATA_PASSED, "Cannot read rows from the data");
-    let given: Vec<&str> = settings.column_names_for_schema_inference.split(',').map(str::trim).collect();
+    let given = settings.column_names_for_schema_inference.trim();
     let names = match names {
-        Some(names) => {
-            ensure!(
-                names.len() == merged.len(),
-                INCORRECT_DATA,
-                "The number of column names {} differs with the number of types {}",
-                names.len(),
-                merged.len()
-            );
-            names
-        }
-        None => (0..merged.len())
-            .map(|i| match given.get(i) {
-                Some(name) if !name.is_empty() => name.to_string(),
-                _ => format!("c{}", i + 1),
-            })
-            .collect(),
+        Some(names) => names,
+        None if given.is_empty() => (1..=merged.len()).map(|i| format!("c{i}")).collect(),
+        None => given.split(',').map(|name| name.trim().to_string()).collect(),
     };
+    ensure!(
+        names.len() == merged.len(),
+        INCORRECT_DATA,
+        "The number of column names {} differs with the number of types {}",
+        names.len(),
+        merged.len()
+    );
     finish(names.into_iter().zip(merged).collect(), dialect, settings)
 }

@@ -74,7 +74,11 @@ impl InputFormat for Json {
             Json::ObjectEachRow => {
                 let column = &settings.format_json_object_each_row_column_for_object_name;
                 let rows = reader::rows_of_object(head, column)?;
-                infer::objects(&mut rows.into(), settings, false)
+                let mut schema = infer::objects(&mut rows.into(), settings, false)?;
+                // The names of objects are strings in any case.
+                let named = schema.iter_mut().flatten().find(|c| !column.is_empty() && c.0 == *column);
+                named.into_iter().for_each(|c| c.1 = chalet_types::DataType::String);
+                Ok(schema)
             }
             Json::Columns(layout) if *layout != ColumnsLayout::WithMetadata => {
                 columns_reader::infer_columns(head, settings, *layout).map(Some)

@@ -10,8 +10,8 @@ use crate::text::text_settings;
 use chalet_base::hash::HashMap;
 use chalet_base::{Error, Result, bail, ensure, err};
 use chalet_text::read::cursor::Cursor;
-use chalet_text::read::string;
 use chalet_text::read::{Reader, Readers, Syntax};
+use chalet_text::read::{seen, string};
 use std::sync::Arc;
 
 pub struct JsonObjectFile {
@@ -19,6 +19,8 @@ pub struct JsonObjectFile {
     as_strings: bool,
     /// Column of the table by name, and which wanted one it is.
     by_name: HashMap<Vec<u8>, Option<usize>>,
+    /// What stands before the point in names of columns, where objects of these names hold such columns.
+    nested: Vec<Vec<u8>>,
     failures: Arc<Failures>,
 }
 
@@ -27,7 +29,14 @@ impl JsonObjectFile {
         let position = |index: usize| request.wanted.iter().position(|w| *w == index);
         let columns = request.structure.iter().enumerate();
         let by_name = columns.map(|(i, c)| (c.0.clone().into_bytes(), position(i))).collect();
-        JsonObjectFile { by_name, request, as_strings, failures: Arc::default() }
+        let nested = match request.settings.input_format_import_nested_json {
+            true => {
+                let tables = request.structure.iter().filter_map(|c| Some(c.0.split_once('.')?.0));
+                tables.map(|table| table.as_bytes().to_vec()).collect()
+            }
+            false => Vec::new(),
+        };
+        JsonObjectFile { by_name, nested, request, as_strings, failures: Arc::default() }
     }
 }
 
@@ -77,6 +86,9 @@ impl JsonObjectParser {
     fn other_column(&mut self, cur: &mut Cursor<'_>, position: usize) -> Result<Option<usize>> {
         let start = cur.rest();
         self.name.clear();
+        if cur.peek() != Some(b'"') && ends_in_quote(start) {
+            return Err(cur.expected(b"\""));
+        }
         string::quoted_json_name(cur, &mut self.name)?;
         let column = match self.file.by_name.get(&self.name) {
             Some(column) => *column,
@@ -84,7 +96,8 @@ impl JsonObjectParser {
                 Some(column) => column,
                 None => {
                     ensure!(
-                        self.file.request.settings.input_format_skip_unknown_fields,
+                        self.file.request.settings.input_format_skip_unknown_fields
+                            || self.file.nested.contains(&self.name),
                         INCORRECT_DATA,
                         "Unknown field found while parsing JSONEachRow format: {}",
                         String::from_utf8_lossy(&self.name)
@@ -111,6 +124,52 @@ impl JsonObjectParser {
         found.next().is_none().then_some(*first.1)
     }
 
+    fn read_value(&self, column: usize, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<()> {
+        if to.has(column) {
+            let index = self.file.request.wanted[column];
+            let name = &self.file.request.structure[index].0;
+            return Err(err!(
+                INCORRECT_DATA,
+                "Duplicate field found while parsing JSONEachRow format: {name}"
+            ));
+        }
+        let builder = &mut to.builders[column];
+        let (fast, reader) = &self.readers[column];
+        if fast.read(cur, builder, ends_json_number, json_string) {
+            return Ok(());
+        }
+        let read = match self.file.as_strings {
+            true => read_text_value(reader, cur, builder),
+            false => reader.read(cur, builder),
+        };
+        if !read.map_err(|e| self.in_key(e, column))? {
+            to.mark_omitted(column);
+        }
+        Ok(())
+    }
+
+    /// An object whose members are the columns `table.name`.
+    fn read_nested(&mut self, table: &[u8], cur: &mut Cursor<'_>, to: &mut Filling) -> Result<()> {
+        let cut_off =
+            || bail!(CANNOT_READ_ALL_DATA, "Unexpected end of stream while parsing JSONEachRow format");
+        seen::each_member(cur, cut_off, |name, cur| {
+            let name = [table, b".", &name].concat();
+            match self.file.by_name.get(&name) {
+                Some(Some(column)) => self.read_value(*column, cur, to),
+                Some(None) => string::json_value(cur).map(drop),
+                None => {
+                    ensure!(
+                        self.file.request.settings.input_format_skip_unknown_fields,
+                        INCORRECT_DATA,
+                        "Unknown field found while parsing JSONEachRow format: {}",
+                        String::from_utf8_lossy(&name)
+                    );
+                    string::json_value(cur).map(drop)
+                }
+            }
+        })
+    }
+
     #[cold]
     fn in_key(&self, error: Error, column: usize) -> Error {
         let name = &self.file.request.structure[self.file.request.wanted[column]].0;
@@ -122,6 +181,12 @@ impl JsonObjectParser {
 struct Wrapping {
     open: bool,
     last: bool,
+}
+
+/// Does a name without escapes end behind the first byte? Where it cannot, the kernel says that the quote before it is missing.
+fn ends_in_quote(name: &[u8]) -> bool {
+    let end = name.iter().skip(1).find(|b| matches!(b, b'"' | b'\\'));
+    end == Some(&b'"')
 }
 
 /// The first row may stand behind the bracket of an array of all rows, others behind a comma.
@@ -184,6 +249,11 @@ impl RowParser for JsonObjectParser {
             cur.expect(b':')?;
             cur.skip_whitespace();
             match column {
+                None if !self.file.nested.is_empty() && self.file.nested.contains(&self.name) => {
+                    let table = self.name.clone();
+                    self.read_nested(&table, cur, to)?;
+                    self.order.clear();
+                }
                 None => {
                     let value = string::json_value(cur)?;
                     let most = self.file.request.settings.input_format_json_max_depth;
@@ -194,28 +264,7 @@ impl RowParser for JsonObjectParser {
                         String::from_utf8_lossy(&self.name)
                     );
                 }
-                Some(column) => {
-                    if to.has(column) {
-                        let index = self.file.request.wanted[column];
-                        let name = &self.file.request.structure[index].0;
-                        return Err(err!(
-                            INCORRECT_DATA,
-                            "Duplicate field found while parsing JSONEachRow format: {name}"
-                        ));
-                    }
-                    let builder = &mut to.builders[column];
-                    let (fast, reader) = &self.readers[column];
-                    if fast.read(cur, builder, ends_json_number, json_string) {
-                        continue;
-                    }
-                    let read = match self.file.as_strings {
-                        true => read_text_value(reader, cur, builder),
-                        false => reader.read(cur, builder),
-                    };
-                    if !read.map_err(|e| self.in_key(e, column))? {
-                        to.mark_omitted(column);
-                    }
-                }
+                Some(column) => self.read_value(column, cur, to)?,
             }
         }
     }

@@ -80,6 +80,9 @@ pub struct PrettyJsonEachRowLayout {
     names: Vec<Vec<u8>>,
     cells: JsonCells,
     text: Vec<u8>,
+    /// `[`, commas and `]` around the objects.
+    as_array: bool,
+    any: bool,
 }
 
 impl PrettyJsonEachRowLayout {
@@ -89,12 +92,24 @@ impl PrettyJsonEachRowLayout {
             names: names(request),
             cells: JsonCells::new(request, Style::JsonPretty(1), false),
             text: Vec::new(),
+            as_array: request.settings.output_format_json_array_of_rows,
+            any: false,
         }
     }
 }
 
 impl RowLayout for PrettyJsonEachRowLayout {
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.as_array {
+            out.extend_from_slice(b"[\n");
+        }
+    }
+
     fn row(&mut self, out: &mut Vec<u8>, block: &Block, row: usize) {
+        if self.as_array && self.any {
+            out.extend_from_slice(b",\n");
+        }
+        self.any = true;
         out.extend_from_slice(b"{\n");
         for (i, name) in self.names.iter().enumerate() {
             if i > 0 {
@@ -113,7 +128,13 @@ impl RowLayout for PrettyJsonEachRowLayout {
                 }
             }
         }
-        out.extend_from_slice(b"\n}\n");
+        out.extend_from_slice(if self.as_array { b"\n}" } else { b"\n}\n" });
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>, _: &Statistics) {
+        if self.as_array {
+            out.extend_from_slice(b"\n]\n");
+        }
     }
 
     fn exception(&mut self, out: &mut Vec<u8>, message: &str) -> bool {

@@ -74,7 +74,14 @@ impl InputFormat for MySqlDump {
             true => tuple(cur, settings).map(Some),
             false => Ok(None),
         };
-        infer::positional_rows(cur, complete, names, Dialect::Literals, settings, row).map(Some)
+        infer::positional_rows(
+            cur,
+            complete,
+            infer::Rows { names, dialect: Dialect::Literals, variable: false },
+            settings,
+            row,
+        )
+        .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

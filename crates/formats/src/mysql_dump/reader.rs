@@ -77,6 +77,10 @@ impl DumpParser {
 }
 
 impl RowParser for DumpParser {
+    fn skips_errors(&self) -> bool {
+        false
+    }
+
     fn read_row(&mut self, cur: &mut Cursor<'_>, to: &mut Filling) -> Result<bool> {
         if !self.dump.next_row(cur)? {
             ensure!(self.dump.inserts > 0, EMPTY_DATA_PASSED, "{}", self.dump.nothing());

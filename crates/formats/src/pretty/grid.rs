@@ -34,6 +34,10 @@ pub struct Grid {
     pub bottom: Line,
     /// Of the line that stands for rows left out.
     pub dash: &'static str,
+    /// Before a line of a value that the line above goes on with, behind what was cut, and behind a line that goes on below.
+    pub goes_on: &'static str,
+    pub cut: &'static str,
+    pub breaks: &'static str,
 }
 
 const fn line(left: &'static str, dash: &'static str, between: &'static str, right: &'static str) -> Line {
@@ -51,6 +55,9 @@ pub const UNICODE: Grid = Grid {
     between: line("├", "─", "┼", "┤"),
     bottom: line("└", "─", "┴", "┘"),
     dash: "─",
+    goes_on: "↳",
+    cut: "⋯",
+    breaks: "↴",
 };
 
 pub const ASCII: Grid = Grid {
@@ -64,4 +71,7 @@ pub const ASCII: Grid = Grid {
     between: line("+", "-", "+", "+"),
     bottom: line("+", "-", "+", "+"),
     dash: "-",
+    goes_on: ">",
+    cut: "~",
+    breaks: "\\",
 };

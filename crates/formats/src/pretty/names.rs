@@ -5,7 +5,13 @@ use chalet_text::width::{cut, width};
 
 /// The name, at most as wide as the settings want it.
 pub fn shown_name(name: &str, settings: &FormatSettings) -> String {
-    let most = settings.output_format_pretty_max_column_name_width_cut_to as usize;
+    shown_above(name, 0, settings)
+}
+
+/// The same above values of a width: a name that is no wider than they are takes no room.
+pub fn shown_above(name: &str, values: usize, settings: &FormatSettings) -> String {
+    let wanted = settings.output_format_pretty_max_column_name_width_cut_to as usize;
+    let most = if wanted == 0 { 0 } else { wanted.max(values) };
     let spared = settings.output_format_pretty_max_column_name_width_min_chars_to_cut as usize;
     let whole = width(name.as_bytes(), 0);
     if most == 0 || whole <= most.saturating_add(spared) || is_identifier(name) {

@@ -9,7 +9,7 @@ pub struct Table<'a> {
     pub shape: Shape,
     pub grid: &'a Grid,
     pub colours: Colours,
-    pub names: &'a [String],
+    pub names: Vec<String>,
     /// Numbers and dates stand to the right; digits of numbers may be marked.
     pub right: &'a [bool],
     pub number: &'a [bool],
@@ -47,11 +47,18 @@ impl Table<'_> {
         let mut start = self.first_column();
         let widths = self.names.iter().enumerate().map(|(column, name)| {
             let values = self.rows.iter().flatten().map(|(_, texts)| self.value_width(&texts[column], start));
-            let widest = values.max().unwrap_or(0).max(width(name.as_bytes(), start));
+            let of_name = width(name.as_bytes(), start).min(self.max_pad_width);
+            let widest = values.max().unwrap_or(0).max(of_name);
             start += widest + 3;
             widest
         });
         widths.collect()
+    }
+
+    /// The width of the widest value of a column, before it is drawn.
+    pub fn values_width(&self, column: usize) -> usize {
+        let values = self.rows.iter().flatten();
+        values.map(|(_, texts)| self.value_width(&texts[column], 0)).max().unwrap_or(0)
     }
 
     /// Where the first value of a row begins.
@@ -246,7 +253,7 @@ impl Table<'_> {
         // The mark of a line break stands behind each line but the last.
         let breaks = line + 1 < cell.lines.len() || (line + 1 == cell.lines.len() && cell.open);
         if line > 0 && shown.is_some() {
-            self.colours.put(out, GREY, "↳".as_bytes());
+            self.colours.put(out, GREY, self.grid.goes_on.as_bytes());
         } else {
             self.spaces(out, 1);
         }
@@ -256,15 +263,15 @@ impl Table<'_> {
             self.spaces(out, padding);
         }
         self.colours.put_value(out, text, self.number[column]);
+        let cut = shown.is_some_and(|l| l.cut);
+        if cut {
+            self.colours.put(out, RED, self.grid.cut.as_bytes());
+        }
         if !self.right[column] {
             self.spaces(out, padding);
         }
-        let cut = shown.is_some_and(|l| l.cut);
-        if cut {
-            self.colours.put(out, RED, "⋯".as_bytes());
-        }
         if breaks {
-            self.colours.put(out, GREY, "↴".as_bytes());
+            self.colours.put(out, GREY, self.grid.breaks.as_bytes());
         } else if !cut {
             self.spaces(out, 1);
         }

@@ -30,7 +30,12 @@ impl ValueText {
             DataType::Tuple(fields) if fields.iter().all(|f| f.name.is_none()) => {
                 ValueText::Tuple(fields.iter().map(|f| inside(&f.ty)).collect())
             }
-            _ => ValueText::Json(Writer::new(ty, Style::JsonPretty(1), settings)),
+            _ => {
+                // Named values are members of objects in any case.
+                let objects =
+                    TextSettings { output_format_json_named_tuples_as_objects: true, ..settings.clone() };
+                ValueText::Json(Writer::new(ty, Style::JsonPretty(1), &objects))
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Gathering the rows of a result for one table, or one a block, and leaving out the middle of a long one.
 
 use super::grid::{ASCII, Shape, UNICODE};
+use super::names::shown_above;
 use super::table::Table;
 use super::value::{Colours, ValueTexts};
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
@@ -40,7 +41,7 @@ impl PrettyWriter {
         PrettyWriter {
             shape,
             colours: Colours::new(settings, request.terminal, escapes),
-            names: request.header.iter().map(|c| super::shown_name(&c.0, settings)).collect(),
+            names: request.header.iter().map(|c| c.0.clone()).collect(),
             right: request.header.iter().map(|c| stands_right(&c.1)).collect(),
             number: request.header.iter().map(|c| is_number(&c.1)).collect(),
             texts: ValueTexts::new(&request, settings.output_format_pretty_named_tuples_as_json),
@@ -128,11 +129,11 @@ impl PrettyWriter {
         let single_value = n_rows == 1 && self.names.len() == 1;
         let footer = settings.output_format_pretty_display_footer_column_names != 0
             && n_rows as u64 >= settings.output_format_pretty_display_footer_column_names_min_rows;
-        let table = Table {
+        let mut table = Table {
             shape: self.shape,
             grid: if settings.output_format_pretty_grid_charset == "ASCII" { &ASCII } else { &UNICODE },
             colours: self.colours,
-            names: &self.names,
+            names: self.names.clone(),
             right: &self.right,
             number: &self.number,
             rows: texts,
@@ -146,8 +147,14 @@ impl PrettyWriter {
             single_uncut: single_value
                 && settings.output_format_pretty_max_value_width_apply_for_single_value == 0,
         };
+        for (column, name) in self.names.iter().enumerate() {
+            table.names[column] = shown_above(name, table.values_width(column), &settings);
+        }
         if self.prefers_vertical(&table, n_rows) {
-            let vertical = Vertical::new(&self.request, self.colours);
+            // Rows below each other know nothing of a table without escape sequences.
+            let terminal = self.request.terminal && self.colours.on;
+            let colours = Colours::new(&self.request.settings, terminal, true);
+            let vertical = Vertical::new(&self.request, colours);
             let numbered: Vec<(u64, Vec<Vec<u8>>)> = table.rows.into_iter().flatten().collect();
             for (i, (number, texts)) in numbered.iter().enumerate() {
                 if i > 0 {

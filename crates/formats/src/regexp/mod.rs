@@ -88,8 +88,14 @@ impl InputFormat for Regexp {
             };
             fields.into_iter().map(guess).collect::<Result<Vec<_>>>().map(Some)
         };
-        infer::positional_rows(Cursor::new(head), complete, None, dialect(rule, settings), settings, row)
-            .map(Some)
+        infer::positional_rows(
+            Cursor::new(head),
+            complete,
+            infer::Rows { names: None, dialect: dialect(rule, settings), variable: false },
+            settings,
+            row,
+        )
+        .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

@@ -52,13 +52,14 @@ pub const FORMATS: &[Format] = &[
 ];
 
 impl InputFormat for RowBinary {
-    fn infer_schema(&self, input: &mut Input, _: &FormatSettings) -> Result<Option<Schema>> {
+    fn infer_schema(&self, input: &mut Input, settings: &FormatSettings) -> Result<Option<Schema>> {
         if self.header != Header::NamesAndTypes {
             return Ok(None);
         }
         // Names and types of any sane header.
         let (head, _) = input.head(16 << 20)?;
-        reader::read_header(&mut crate::binary::Cursor::new(head), self.header).map(|header| {
+        let binary = settings.input_format_binary_decode_types_in_binary_format;
+        reader::read_header(&mut crate::binary::Cursor::new(head), self.header, binary).map(|header| {
             header.map(|columns| columns.into_iter().filter_map(|c| Some((c.0, c.1?))).collect())
         })
     }

@@ -1,6 +1,7 @@
 //! Reading RowBinary.
 
 use crate::binary::{Cursor, take_value};
+use crate::binary_types::take_shown_type;
 use crate::header::Header;
 use crate::input::{BlockReader, ReadRequest};
 use arrow_buffer::Buffer;
@@ -11,7 +12,8 @@ use chalet_types::DataType;
 /// Names, and what columns show as their types if the header has them.
 pub type FileColumns = Vec<(String, Option<DataType>)>;
 
-pub fn read_header(from: &mut Cursor<'_>, header: Header) -> Result<Option<FileColumns>> {
+/// `binary`: types are not there as text.
+pub fn read_header(from: &mut Cursor<'_>, header: Header, binary: bool) -> Result<Option<FileColumns>> {
     if header == Header::None {
         return Ok(None);
     }
@@ -27,7 +29,10 @@ pub fn read_header(from: &mut Cursor<'_>, header: Header) -> Result<Option<FileC
     }
     if header == Header::NamesAndTypes {
         for column in &mut columns {
-            column.1 = Some(DataType::parse_shown(from.text()?)?);
+            column.1 = Some(match binary {
+                true => take_shown_type(from)?,
+                false => DataType::parse_shown(from.text()?)?,
+            });
         }
     }
     Ok(Some(columns))
@@ -57,8 +62,9 @@ impl RowBinaryReader {
         defaults: bool,
     ) -> Result<RowBinaryReader> {
         let mut cursor = Cursor::new(&bytes);
+        let binary = request.settings.input_format_binary_decode_types_in_binary_format;
         let position = |index: usize| request.wanted.iter().position(|w| *w == index);
-        let fields = match read_header(&mut cursor, header)? {
+        let fields = match read_header(&mut cursor, header, binary)? {
             None => {
                 let structure = request.structure.iter().enumerate();
                 structure.map(|(i, c)| Field { ty: c.1.clone(), wanted: position(i) }).collect()

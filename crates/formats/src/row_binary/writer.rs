@@ -1,6 +1,7 @@
 //! Writing RowBinary.
 
 use crate::binary::{put_string, put_value, put_var_uint};
+use crate::binary_types::put_type;
 use crate::header::Header;
 use crate::output::{BlockWriter, Out, Sink, Statistics, WriteRequest};
 use chalet_base::Result;
@@ -19,7 +20,12 @@ impl RowBinaryWriter {
             request.header.iter().for_each(|c| put_string(&mut out.text, c.0.as_bytes()));
         }
         if header == Header::NamesAndTypes {
-            request.type_names().for_each(|name| put_string(&mut out.text, name.as_bytes()));
+            let binary = request.settings.output_format_binary_encode_types_in_binary_format;
+            request.header.iter().filter(|_| binary).for_each(|c| put_type(&mut out.text, &c.1));
+            request
+                .type_names()
+                .filter(|_| !binary)
+                .for_each(|name| put_string(&mut out.text, name.as_bytes()));
         }
         RowBinaryWriter { request, out }
     }

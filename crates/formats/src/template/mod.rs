@@ -67,7 +67,14 @@ impl InputFormat for Template {
             }
             layout.guesses(cur, settings).map(Some)
         };
-        infer::positional_rows(cur, complete, Some(names), layout.dialect(settings), settings, row).map(Some)
+        infer::positional_rows(
+            cur,
+            complete,
+            infer::Rows { names: Some(names), dialect: layout.dialect(settings), variable: false },
+            settings,
+            row,
+        )
+        .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

@@ -57,7 +57,7 @@ impl InputFormat for Tskv {
                     break;
                 }
             }
-            if !cur.accept(b'\n') && !cur.is_at_end() {
+            if !cur.accept(b'\n') {
                 return Err(cur.expected(b"\n"));
             }
             Ok(Some(fields))

@@ -51,7 +51,11 @@ pub fn key(cur: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<bool> {
     while let Some(b) = rest.get(at).filter(|b| !matches!(b, b'=' | b'\t' | b'\n')) {
         at += if *b == b'\\' { 2 } else { 1 };
     }
-    let at = at.min(rest.len());
+    ensure!(
+        at < rest.len(),
+        CANNOT_READ_ALL_DATA,
+        "Unexpected end of stream while reading key name from TSKV format"
+    );
     string::escaped(&mut Cursor::new(&rest[..at]), out)?;
     cur.advance(at);
     Ok(cur.accept(b'='))

@@ -67,7 +67,14 @@ impl InputFormat for Values {
                 })?);
             }
         };
-        infer::positional_rows(Cursor::new(head), complete, None, Dialect::Literals, settings, row).map(Some)
+        infer::positional_rows(
+            Cursor::new(head),
+            complete,
+            infer::Rows { names: None, dialect: Dialect::Literals, variable: false },
+            settings,
+            row,
+        )
+        .map(Some)
     }
 
     fn open(&self, input: Input, request: ReadRequest) -> Result<Box<dyn FileScan>> {

@@ -43,6 +43,9 @@ fn answer(request: &Request, body: Body, socket: &Stream, shared: &Shared) -> bo
     if let Some(why) = foreign(request, shared) {
         return pages::text(request, socket, 403, "text/plain; charset=UTF-8", &why);
     }
+    if request.method == "OPTIONS" {
+        return pages::options(request, socket);
+    }
     let is_statement = match (request.method.as_str(), request.path.as_str()) {
         ("POST", "/" | "/query") => true,
         ("GET" | "HEAD", "/" | "/query") => request.parameter("query").is_some(),
@@ -91,7 +94,15 @@ fn foreign(request: &Request, shared: &Shared) -> Option<String> {
     if shared.is_local && !host.is_empty() && !names_machine(&host) && host.parse::<IpAddr>().is_err() {
         return Some(format!("The server is for programs of its machine alone, who do not call it {host}\n"));
     }
-    let origin = request.header("origin").map(host_of)?;
+    let given = request.header("origin")?;
+    if shared
+        .origins
+        .iter()
+        .any(|known| known == "*" || known.trim_end_matches('/').eq_ignore_ascii_case(given))
+    {
+        return None;
+    }
+    let origin = host_of(given);
     let is_own = origin == host || names_machine(&origin) && names_machine(&host);
     (!is_own).then(|| "Requests of pages of other sites are refused\n".to_owned())
 }

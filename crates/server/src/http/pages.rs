@@ -14,7 +14,7 @@ const PLAY: &str = include_str!("play.html");
 /// Answers a request that runs no statement. True where the connection can be used again.
 pub fn answer(request: &Request, socket: &Stream, shared: &Shared) -> bool {
     if !matches!(request.method.as_str(), "GET" | "HEAD" | "POST") {
-        return text(request, socket, 405, TEXT, "Only GET, HEAD and POST are known here\n");
+        return text(request, socket, 405, TEXT, "Only GET, HEAD, OPTIONS and POST are known here\n");
     }
     match request.path.as_str() {
         "/" | "/ping" | "/replicas_status" => text(request, socket, 200, TEXT, "Ok.\n"),
@@ -31,6 +31,27 @@ pub fn answer(request: &Request, socket: &Stream, shared: &Shared) -> bool {
         }
     }
 }
+
+/// Tells a browser what pages of other sites, those that are let in, may ask.
+pub fn options(request: &Request, socket: &Stream) -> bool {
+    let Ok(socket) = socket.try_clone() else { return false };
+    let mut response = Response::new(socket);
+    response.status = 204;
+    response.has_body = false;
+    response.keeps_alive = request.keeps_alive();
+    response.set("Allow", METHODS);
+    response.set("Access-Control-Allow-Origin", "*");
+    response.set("Access-Control-Allow-Methods", METHODS);
+    response.set(
+        "Access-Control-Allow-Headers",
+        "origin, x-requested-with, x-clickhouse-format, x-clickhouse-user, x-clickhouse-key, x-clickhouse-database, \
+         x-clickhouse-query-id, x-clickhouse-quota, authorization, content-type, content-encoding",
+    );
+    response.set("Access-Control-Max-Age", "86400");
+    response.finish().is_ok() && response.keeps_alive
+}
+
+const METHODS: &str = "GET, HEAD, POST, OPTIONS";
 
 /// Answers with a text that is at hand.
 pub fn text(request: &Request, socket: &Stream, status: u16, kind: &str, body: &str) -> bool {

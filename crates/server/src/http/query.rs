@@ -17,7 +17,7 @@ use crate::users::User;
 use chalet_base::{Result, bail, base64, ensure};
 use chalet_client::Stream;
 use chalet_client::compression::FrameReader;
-use chalet_engine::{InsertData, RunOptions};
+use chalet_engine::{Caller, InsertData, Interface, RunOptions};
 use chalet_formats::Compression;
 use std::io::{Cursor, Read};
 use std::sync::Arc;
@@ -47,6 +47,10 @@ const OWN: &[&str] = &[
     "_",
 ];
 
+/// Headers of answers that pages of other sites may read.
+const EXPOSED: &str = "X-ClickHouse-Query-Id, X-ClickHouse-Format, X-ClickHouse-Timezone, X-ClickHouse-Summary, \
+                       X-ClickHouse-Server-Display-Name, X-ClickHouse-Exception-Code, X-ClickHouse-Exception-Tag";
+
 /// What rows are printed as when nobody names a format.
 const DEFAULT_FORMAT: &str = "TabSeparated";
 
@@ -62,6 +66,10 @@ pub fn run(request: &Request, body: RequestBody, socket: &Stream, shared: &Share
     response.keeps_alive = request.keeps_alive() && !shared.connections.is_ending();
     response.set("Content-Type", "text/plain; charset=UTF-8");
     response.set("X-ClickHouse-Server-Display-Name", &shared.display_name);
+    if request.flag("add_http_cors_header") && request.header("origin").is_some() {
+        response.set("Access-Control-Allow-Origin", "*");
+        response.set("Access-Control-Expose-Headers", EXPOSED);
+    }
     let answer = Body::new(response);
     let mut result = None;
     let done = url::check(&request.query).and_then(|()| user(request, shared)).and_then(|user| {
@@ -201,6 +209,7 @@ fn answered(
         query_id: Some(running.id.clone()),
         interrupt: Some(interrupt(&running, client)),
         killed: Some(running.is_cancelled.clone()),
+        caller: Some(Arc::new(caller(request, socket))),
         on_progress: Some(Arc::new(move |progress| {
             told.on_progress(&progress);
             shown.tell_progress();
@@ -215,6 +224,26 @@ fn answered(
     drop(tables);
     tally.end(&summary);
     result.finish(&summary)
+}
+
+/// Who asks, as logs tell it.
+fn caller(request: &Request, socket: &Stream) -> Caller {
+    let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
+    Caller {
+        interface: Interface::Http,
+        address: socket.peer().ok(),
+        is_secure: socket.is_encrypted(),
+        quota_key: header("x-clickhouse-quota"),
+        http_method: match request.method.as_str() {
+            "GET" => 1,
+            "POST" => 2,
+            _ => 0,
+        },
+        http_user_agent: header("user-agent"),
+        http_referer: header("referer"),
+        forwarded_for: header("x-forwarded-for"),
+        ..Caller::default()
+    }
 }
 
 /// Fields of a form, where the statement is one of them: any other body is a statement that a careless client calls a form.
@@ -262,6 +291,9 @@ fn decoded(request: &Request, body: Box<dyn Read + Send>) -> Result<Box<dyn Read
 
 /// The session that the request names, if it names one.
 fn leased<'a>(request: &Request, user: &User, shared: &'a Shared) -> Result<Option<Lease<'a>>> {
+    if let Some(role) = request.parameter("role") {
+        bail!(UNKNOWN_ROLE, "There is no role `{role}` in user directories");
+    }
     let Some(id) = request.parameter("session_id") else { return Ok(None) };
     ensure!(!id.is_empty(), SESSION_ID_EMPTY, "Session id query parameter was provided, but it was empty");
     let timeout = match request.parameter("session_timeout") {

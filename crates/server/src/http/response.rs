@@ -162,7 +162,8 @@ impl Response {
         }
         self.is_sent = true;
         let held = std::mem::take(&mut self.held);
-        self.send_head(Some(("Content-Length", held.len().to_string())))?;
+        let length = (self.status != 204).then(|| ("Content-Length", held.len().to_string()));
+        self.send_head(length)?;
         if self.has_body { self.outgoing.send(&held) } else { Ok(()) }
     }
 

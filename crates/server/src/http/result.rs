@@ -26,6 +26,7 @@ const CODINGS: &[(&str, Compression)] = &[
     ("deflate", Compression::Deflate),
     ("xz", Compression::Xz),
     ("bz2", Compression::Bz2),
+    ("snappy", Compression::Snappy),
 ];
 
 /// What rows are written to. Clones write to the same.

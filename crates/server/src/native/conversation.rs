@@ -12,7 +12,7 @@ use chalet_client::handshake::{Addendum, ChunkMode, ClientHello, ServerHello};
 use chalet_client::packet::{Dialect, Packet, TablesStatusRequest, client};
 use chalet_client::query::Query;
 use chalet_client::revision;
-use chalet_engine::{RunOptions, Session};
+use chalet_engine::{Caller, RunOptions, Session};
 use chalet_formats::binary::Source;
 use std::io::Write;
 use std::sync::Arc;
@@ -27,7 +27,9 @@ const SEND_TIME: Duration = Duration::from_secs(300);
 
 /// Answers a client until one of both ends the connection.
 pub fn serve(socket: Stream, shared: &Arc<Shared>) {
-    let peer = socket.peer().map(|peer| peer.to_string()).unwrap_or_default();
+    let address = socket.peer().ok();
+    let caller = Caller { address, is_secure: socket.is_encrypted(), ..Caller::default() };
+    let peer = address.map(|peer| peer.to_string()).unwrap_or_default();
     let Ok(raw) = socket.try_clone() else { return };
     let Ok(socket) = TcpSocket::new(socket) else { return };
     let timeouts = Timeouts { receive: HELLO_TIME, send: SEND_TIME };
@@ -49,6 +51,7 @@ pub fn serve(socket: Stream, shared: &Arc<Shared>) {
     }
     channel.set_timeouts(Timeouts { receive: IDLE, send: SEND_TIME });
     let wire = SharedWire::new(Wire::new(channel, dialect, client));
+    wire.lock().caller = caller;
     while !shared.connections.is_ending() && next(&wire, &user, &session, shared) {}
     wire.lock().channel.close();
 }

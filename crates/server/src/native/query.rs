@@ -10,13 +10,13 @@ use crate::users::User;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_client::Method;
 use chalet_client::packet::{Packet, Profile, Progress, Rows};
-use chalet_client::query::{COMPLETE, Query};
+use chalet_client::query::{COMPLETE, ClientInfo, Query};
 use chalet_client::revision;
 use chalet_client::settings::{IMPORTANT, Setting};
 use chalet_columns::Block;
 use chalet_engine::settings::find;
 use chalet_engine::{
-    GivenRows, InsertData, Part, RunOptions, Session, Stage, StreamConsumer, StreamPart, Summary,
+    Caller, GivenRows, InsertData, Part, RunOptions, Session, Stage, StreamConsumer, StreamPart, Summary,
 };
 use chalet_formats::Schema;
 use chalet_types::DataType;
@@ -53,6 +53,7 @@ fn charged(
     charge: &Charge,
 ) -> Result<()> {
     let running = shared.queries.begin(Some(query.id))?;
+    let caller = caller_of(&query.client, wire.lock().caller.clone());
     let query_stage = query.stage;
     let settings = settings(query.settings, user)?;
     let told = Arc::new(Mutex::new(Told::default()));
@@ -88,6 +89,7 @@ fn charged(
             // Where the client is gone, the query ends by itself.
             let _ = wire.send(&Packet::Progress(news));
         })),
+        caller: Some(Arc::new(caller)),
         ..RunOptions::default()
     };
     let counted = Arc::new(Mutex::new(Profile::default()));
@@ -106,6 +108,19 @@ fn charged(
     }
     let profile = *counted.lock().unwrap_or_else(PoisonError::into_inner);
     finish(wire, &summary, profile)
+}
+
+/// The other end of the connection with what the query says of it.
+fn caller_of(client: &ClientInfo, connection: Caller) -> Caller {
+    Caller {
+        os_user: client.os_user.clone(),
+        hostname: client.host.clone(),
+        name: client.client_name.clone(),
+        version: client.version,
+        revision: client.revision,
+        quota_key: client.quota_key.clone(),
+        ..connection
+    }
 }
 
 /// How far another server wants a query to be run; `None` to its end.

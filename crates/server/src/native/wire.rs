@@ -5,6 +5,7 @@ use chalet_client::channel::Channel;
 use chalet_client::compression::Unpacked;
 use chalet_client::packet::{Dialect, Packet, Rows, client};
 use chalet_columns::{Block, Column, Vector};
+use chalet_engine::Caller;
 use chalet_formats::binary::Source;
 use chalet_types::DataType;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -22,6 +23,8 @@ pub struct Wire {
     pub is_broken: bool,
     /// Which of how many shards this is of a query over several, as it was said last.
     pub shard: (u64, u64),
+    /// Who is at the other end.
+    pub caller: Caller,
     /// A packet went out in part: what would follow is not understood.
     is_mute: bool,
 }
@@ -36,6 +39,7 @@ impl Wire {
             is_cancelled: false,
             is_broken: false,
             shard: (0, 0),
+            caller: Caller::default(),
             is_mute: false,
         }
     }

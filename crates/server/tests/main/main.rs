@@ -24,6 +24,7 @@ pub fn served_to(database: &Database, users: Vec<User>) -> Server {
         tls: None,
         users: Users::new(users).unwrap(),
         max_connections: 64,
+        origins: Vec::new(),
     };
     Server::start(database.clone(), config).unwrap()
 }

@@ -24,6 +24,7 @@ fn served(database: &Database) -> Server {
         tls: None,
         users: Users::new(vec![User::default_user(FileAccess::Nothing)]).unwrap(),
         max_connections: 1000,
+        origins: Vec::new(),
     };
     Server::start(database.clone(), config).unwrap()
 }

@@ -30,6 +30,7 @@ fn served(database: &Database) -> Served {
         tls: Some(tls),
         users: Users::new(vec![User::default_user(FileAccess::Nothing)]).unwrap(),
         max_connections: 64,
+        origins: Vec::new(),
     };
     Served { server: Server::start(database.clone(), config).unwrap(), folder }
 }

@@ -124,6 +124,7 @@ fn other_machines_need_passwords() {
         tcp_secure: None,
         tls: None,
         max_connections: 8,
+        origins: Vec::new(),
     };
     let open = Server::start(Database::default(), config(users())).map(drop).unwrap_err();
     assert_eq!(open.code().name, "REQUIRED_PASSWORD");
@@ -142,6 +143,7 @@ fn too_many_connections_are_closed() {
         tcp_secure: None,
         tls: None,
         max_connections: 2,
+        origins: Vec::new(),
     };
     let server = Server::start(Database::default(), config).unwrap();
     let mut inside: Vec<Client> = (0..2).map(|_| Client::of(&server)).collect();

@@ -25,7 +25,11 @@ impl Reader {
                 let mut text = Vec::new();
                 string::csv(cur, self.options.csv_delimiter, self.options.csv_quotes, &mut text)?;
                 let mut inner = Cursor::new(&text);
-                self.literal(&mut inner, out)
+                match (&self.kind, &mut out.values) {
+                    // A field that is an array needs no brackets.
+                    (Kind::Array(element), Values::List(list)) => elements(element, &mut inner, list, true),
+                    _ => self.literal(&mut inner, out),
+                }
             }
             (_, _, Syntax::Json) => self.json(cur, out),
             _ => self.literal(cur, out),
@@ -112,9 +116,6 @@ impl Reader {
                 Ok(())
             }
             (Kind::Map { key, value }, Values::List(list)) => {
-                if self.options.json_map_as_array_of_tuples {
-                    return json_pairs(cur, key, value, list);
-                }
                 cur.expect(b'{')?;
                 let mut text = Vec::new();
                 let mut first = true;
@@ -159,6 +160,7 @@ impl Reader {
     ) -> Result<()> {
         cur.expect(b'{')?;
         let mut name = Vec::new();
+        let mut n_read = 0;
         let mut first = true;
         loop {
             cur.skip_whitespace();
@@ -170,6 +172,15 @@ impl Reader {
                 cur.skip_whitespace();
             }
             first = false;
+            if n_read == fields.len() && !self.options.json_ignore_unknown_keys {
+                bail!(
+                    INCORRECT_DATA,
+                    "Unexpected number of elements in named tuple. Expected no more than {} (consider enabling \
+                     input_format_json_ignore_unknown_keys_in_named_tuple setting)",
+                    fields.len()
+                );
+            }
+            n_read += 1;
             name.clear();
             string::quoted_json_name(cur, &mut name)?;
             cur.skip_whitespace();
@@ -209,55 +220,27 @@ impl Reader {
     }
 }
 
-/// `[{"keys":k,"values":v}, ...]`, or the same as arrays of two.
-fn json_pairs(cur: &mut Cursor, key: &Reader, value: &Reader, list: &mut ListBuilder) -> Result<()> {
-    cur.expect(b'[')?;
-    let mut first = true;
-    loop {
-        cur.skip_whitespace();
-        if cur.accept(b']') {
-            break;
-        }
-        if !first {
-            cur.expect(b',')?;
-            cur.skip_whitespace();
-        }
-        first = false;
-        let Values::Struct { fields, len } = &mut list.values.values else { break };
-        let object = cur.accept(b'{');
-        if !object {
-            cur.expect(b'[')?;
-        }
-        for (i, reader) in [key, value].into_iter().enumerate() {
-            cur.skip_whitespace();
-            if i > 0 {
-                cur.expect(b',')?;
-                cur.skip_whitespace();
-            }
-            if object {
-                string::quoted_json_name(cur, &mut Vec::new())?;
-                cur.skip_whitespace();
-                cur.expect(b':')?;
-            }
-            reader.read(cur, &mut fields[i])?;
-        }
-        cur.skip_whitespace();
-        cur.expect(if object { b'}' } else { b']' })?;
-        *len += 1;
-    }
-    list.close();
-    Ok(())
-}
-
 /// Elements between brackets; a comma before the closing one is allowed.
 fn array(element: &Reader, cur: &mut Cursor, list: &mut ListBuilder) -> Result<()> {
-    if !cur.accept(b'[') {
+    elements(element, cur, list, false)
+}
+
+/// The same; `bare`: without the brackets elements go on up to the end of the text.
+fn elements(element: &Reader, cur: &mut Cursor, list: &mut ListBuilder, bare: bool) -> Result<()> {
+    let bracket = cur.accept(b'[');
+    if !bracket && bare && cur.is_at_end() {
+        bail!(
+            CANNOT_READ_ARRAY_FROM_TEXT,
+            "Cannot read array from text, expected opening bracket '[' or array element"
+        );
+    }
+    if !bracket && !bare {
         bail!(CANNOT_READ_ARRAY_FROM_TEXT, "Array does not start with '[' character");
     }
     let mut first = true;
     loop {
         cur.skip_whitespace();
-        if cur.accept(b']') {
+        if bracket && cur.accept(b']') || !bracket && cur.is_at_end() {
             break;
         }
         if cur.is_at_end() {
@@ -272,8 +255,12 @@ fn array(element: &Reader, cur: &mut Cursor, list: &mut ListBuilder) -> Result<(
                 );
             }
             cur.skip_whitespace();
-            if cur.accept(b']') {
+            if bracket && cur.accept(b']') {
                 break;
+            }
+            let is_number = matches!(element.kind, Kind::Integer(_) | Kind::Float(_) | Kind::Decimal { .. });
+            if !bracket && is_number && cur.is_at_end() {
+                bail!(ATTEMPT_TO_READ_AFTER_EOF, "Attempt to read after eof");
             }
         }
         first = false;

@@ -62,6 +62,7 @@ struct Options {
     csv_default_for_bad: bool,
     csv_spreads_tuples: bool,
     csv_empty_is_text: bool,
+    csv_nests: bool,
     csv_enum_as_number: bool,
     tsv_enum_as_number: bool,
     null_as_default: bool,
@@ -69,6 +70,8 @@ struct Options {
     no: Box<[u8]>,
     json_empty_as_default: bool,
     json_bools_as_numbers: bool,
+    json_lenient_escapes: bool,
+    date_time_numbers_are_ticks: bool,
     date_time_overflow_throws: bool,
     json_numbers_as_strings: bool,
     json_bools_as_strings: bool,
@@ -142,6 +145,7 @@ impl Readers {
             tsv_empty_as_default: settings.input_format_tsv_empty_as_default,
             csv_default_for_bad: settings.input_format_csv_use_default_on_bad_values,
             csv_spreads_tuples: settings.input_format_csv_deserialize_separate_columns_into_tuple,
+            csv_nests: settings.input_format_csv_arrays_as_nested_csv,
             csv_empty_is_text: settings.input_format_csv_missing_nullable_as_empty_string,
             csv_enum_as_number: settings.input_format_csv_enum_as_number,
             tsv_enum_as_number: settings.input_format_tsv_enum_as_number,
@@ -150,6 +154,8 @@ impl Readers {
             no: settings.bool_false_representation.as_bytes().into(),
             json_empty_as_default: settings.input_format_json_empty_as_default,
             json_bools_as_numbers: settings.input_format_json_read_bools_as_numbers,
+            json_lenient_escapes: !settings.input_format_json_throw_on_bad_escape_sequence,
+            date_time_numbers_are_ticks: settings.input_format_read_datetime_number_as_raw_value,
             date_time_overflow_throws: settings.date_time_overflow_throws,
             json_numbers_as_strings: settings.input_format_json_read_numbers_as_strings,
             json_bools_as_strings: settings.input_format_json_read_bools_as_strings,
@@ -203,6 +209,9 @@ impl Reader {
             DataType::Time => Kind::Time,
             DataType::Time64(scale) => Kind::Time64(*scale),
             DataType::Enum8(names) | DataType::Enum16(names) => Kind::Enum(names.clone()),
+            DataType::Array(inner) if syntax == Syntax::Csv && options.csv_nests => {
+                Kind::Array(Box::new(Reader::build(inner, Syntax::Csv, settings, options)))
+            }
             DataType::Array(inner) => Kind::Array(Box::new(element(inner))),
             DataType::Tuple(fields) => {
                 // In CSV the elements of a tuple are fields of the line, but for one that may be NULL as a whole.
@@ -213,12 +222,12 @@ impl Reader {
                 };
                 Kind::Tuple(fields.iter().map(|f| (f.name.clone(), of(&f.ty))).collect())
             }
+            DataType::Map(..) if syntax == Syntax::Json && options.json_map_as_array_of_tuples => {
+                Kind::Array(Box::new(element(&bare.element().unwrap_or(DataType::Nothing))))
+            }
             DataType::Map(key, value) => {
                 // A key of a JSON object is a string that holds the text of the key.
-                let key_syntax = match syntax {
-                    Syntax::Json if !options.json_map_as_array_of_tuples => Syntax::Plain,
-                    _ => element_syntax,
-                };
+                let key_syntax = if syntax == Syntax::Json { Syntax::Plain } else { element_syntax };
                 Kind::Map {
                     key: Box::new(Reader::build(key, key_syntax, settings, options)),
                     value: Box::new(element(value)),
@@ -458,17 +467,22 @@ impl Reader {
             Syntax::Csv => string::csv(cur, o.csv_delimiter, o.csv_quotes, out),
             Syntax::Json => {
                 let allowed = match cur.peek() {
+                    Some(b'"') if o.json_lenient_escapes => return string::json_lenient(cur, out),
                     Some(b'"') => return string::json(cur, out),
                     Some(b'[') => o.json_arrays_as_strings,
                     Some(b'{') => o.json_objects_as_strings,
                     Some(b't' | b'f') => o.json_bools_as_strings,
-                    Some(b'-' | b'0'..=b'9') => o.json_numbers_as_strings,
                     _ => true,
                 };
-                if !allowed || !matches!(self.kind, Kind::String) {
+                let is_number = matches!(cur.peek(), Some(b'-' | b'0'..=b'9'));
+                if !matches!(self.kind, Kind::String) || is_number && !o.json_numbers_as_strings {
                     return string::json(cur, out);
                 }
-                out.extend_from_slice(scalar::json_text(cur)?);
+                let text = scalar::json_text(cur)?;
+                if !allowed {
+                    bail!(INCORRECT_DATA, "Cannot parse JSON String value here: {}", cursor::plain(text));
+                }
+                out.extend_from_slice(text);
                 Ok(())
             }
         }

@@ -78,7 +78,9 @@ impl Reader {
                 let quote = if json { b"\"" } else { b"'" };
                 match &self.kind {
                     Kind::Integer(_) | Kind::Float(_) | Kind::Decimal { .. } | Kind::Nothing => {
-                        if json && self.options.json_bools_as_numbers {
+                        // A number of one byte takes them in any case.
+                        let byte = matches!(self.kind, Kind::Integer(Physical::U8 | Physical::I8));
+                        if json && (byte || self.options.json_bools_as_numbers) {
                             if cur.accept_bytes(b"true") {
                                 return self.bare(&mut Cursor::new(b"1"), out);
                             }
@@ -125,6 +127,10 @@ impl Reader {
         if !cur.rest().get(usize::from(negative)).is_some_and(|b| b.is_ascii_digit()) {
             let ty = if matches!(self.kind, Kind::DateTime { .. }) { "DateTime" } else { "DateTime64" };
             bail!(CANNOT_PARSE_DATETIME, "Cannot parse a number for {ty} timestamp");
+        }
+        if let (true, Kind::DateTime64 { .. }) = (self.options.date_time_numbers_are_ticks, &self.kind) {
+            push!(out, I64, number::wrapping_u64(cur, true)? as i64);
+            return Ok(());
         }
         let seconds = number::wrapping_u64(cur, true)? as i64;
         match &self.kind {

@@ -155,6 +155,15 @@ impl CsvQuotes {
 
 /// A JSON string in double quotes.
 pub fn json(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
+    json_with(cur, out, false)
+}
+
+/// The same; escapes that mean nothing stay as they are.
+pub fn json_lenient(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
+    json_with(cur, out, true)
+}
+
+fn json_with(cur: &mut Cursor, out: &mut Vec<u8>, lenient: bool) -> Result<()> {
     if !cur.accept(b'"') {
         bail!(CANNOT_PARSE_QUOTED_STRING, "Cannot parse JSON string: expected opening quote");
     }
@@ -166,12 +175,31 @@ pub fn json(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {
                 return Ok(());
             }
             Some(_) => {
+                let escape = *cur;
                 cur.advance(1);
-                json_escape(cur, out)?;
+                if lenient && has_no_unit(cur.rest()) {
+                    out.push(b'\\');
+                    continue;
+                }
+                if let Err(error) = json_escape(cur, out) {
+                    if !lenient || cur.is_at_end() {
+                        return Err(error);
+                    }
+                    // The half of a pair, and what stands for the other half, is text.
+                    let length = if escape.rest().get(6..8) == Some(b"\\u") { 8 } else { 2 };
+                    *cur = escape;
+                    out.extend_from_slice(&escape.rest()[..length]);
+                    cur.advance(length);
+                }
             }
             None => bail!(CANNOT_PARSE_QUOTED_STRING, "Cannot parse JSON string: expected closing quote"),
         }
     }
+}
+
+/// An escape `u` (at the front of the text) in a string that ends within its four digits.
+fn has_no_unit(text: &[u8]) -> bool {
+    text.first() == Some(&b'u') && text.get(1..5).is_none_or(|digits| digits.contains(&b'"'))
 }
 
 fn json_escape(cur: &mut Cursor, out: &mut Vec<u8>) -> Result<()> {

@@ -147,6 +147,7 @@ impl Writer {
             _ => Kind::of(bare, style, element_style, settings),
         };
         let null: &str = match style {
+            Style::Plain if settings.plain_null_in_ascii => "NULL",
             Style::Plain => "ᴺᵁᴸᴸ",
             Style::Escaped | Style::Raw => &settings.format_tsv_null_representation,
             Style::Quoted => "NULL",
@@ -417,19 +418,16 @@ impl Kind {
             LocalTime::new(zone.as_ref().unwrap_or(&settings.time_zone))
         };
         // `toString` of a timestamp does not follow the setting.
-        let format = match style {
-            Style::Plain => DateTimeOutput::Simple,
-            _ => settings.date_time_output_format,
-        };
+        let plain = style == Style::Plain && !settings.plain_follows_settings;
+        let format = if plain { DateTimeOutput::Simple } else { settings.date_time_output_format };
         let element = |ty: &DataType| Writer::new(ty, element_style, settings);
         // Numbers of JSON have a digit behind the point, if they have one.
-        let always_point = settings.output_format_always_write_decimal_point_in_float_and_decimal
-            && !json_like
-            && style != Style::Plain;
+        let always_point =
+            settings.output_format_always_write_decimal_point_in_float_and_decimal && !json_like && !plain;
         match ty {
             DataType::Nothing | DataType::LowCardinality(_) | DataType::Nullable(_) => Kind::Nothing,
             DataType::Bool => match style {
-                Style::Json | Style::JsonPretty(_) | Style::Quoted => {
+                Style::Json | Style::JsonPretty(_) | Style::Quoted | Style::Xml => {
                     Kind::Bool { yes: "true".into(), no: "false".into() }
                 }
                 _ => Kind::Bool {
@@ -441,9 +439,9 @@ impl Kind {
                 null_for_denormals: json_like && !settings.output_format_json_quote_denormals,
                 quote_denormals: json_like,
                 layout: FloatLayout {
-                    precision: match style {
-                        Style::Plain => 0,
-                        _ => settings.output_format_float_precision.min(MAX_PRECISION) as usize,
+                    precision: match plain {
+                        true => 0,
+                        false => settings.output_format_float_precision.min(MAX_PRECISION) as usize,
                     },
                     always_point,
                 },
@@ -451,10 +449,10 @@ impl Kind {
             DataType::Decimal { scale, .. } => Kind::Decimal {
                 scale: *scale,
                 // Nor does `toString` of a decimal.
-                trailing_zeros: settings.output_format_decimal_trailing_zeros && style != Style::Plain,
+                trailing_zeros: settings.output_format_decimal_trailing_zeros && !plain,
                 always_point,
             },
-            DataType::FixedString(_) if settings.output_format_trim_fixed_string => Kind::Trimmed,
+            DataType::FixedString(_) if settings.output_format_trim_fixed_string && !plain => Kind::Trimmed,
             DataType::String | DataType::FixedString(_) | DataType::AggregateFunction(_) => Kind::String,
             DataType::Uuid => Kind::Uuid,
             DataType::IPv4 => Kind::IPv4,
@@ -484,11 +482,13 @@ impl Kind {
                 Kind::Array(Box::new(element(&ty.element().unwrap_or(DataType::Nothing))))
             }
             DataType::Map(key, value) => {
-                let key_style = if json_like { Style::Plain } else { element_style };
-                Kind::Map {
-                    key: Box::new(Writer::new(key, key_style, settings)),
-                    value: Box::new(element(value)),
-                }
+                let key = if json_like {
+                    let whole = TextSettings { plain_follows_settings: true, ..settings.clone() };
+                    Writer::new(key, Style::Plain, &whole)
+                } else {
+                    Writer::new(key, element_style, settings)
+                };
+                Kind::Map { key: Box::new(key), value: Box::new(element(value)) }
             }
             DataType::Variant(_) | DataType::Dynamic(_) | DataType::Json(_) => {
                 Kind::several(ty, style, settings)
