@@ -48,7 +48,7 @@ impl PartSize {
 pub(crate) fn inserter(table: &MergeTree, ctx: &QueryContext) -> Result<Box<dyn Inserter>> {
     let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let merges = ctx.state.settings.flag("optimize_on_insert").unwrap_or(true);
-    let rule = if merges { TableRule::of(table, MergePurpose::Store, ctx)? } else { None };
+    let rule = if merges { TableRule::of(table, &table.schema(), MergePurpose::Store, ctx)? } else { None };
     let token = deduplication::token(ctx);
     let inner = table.insert_parts(skip_indexes::programs_of_insert(table, ctx)?)?;
     Ok(Box::new(Sorted {

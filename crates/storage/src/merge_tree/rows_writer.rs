@@ -62,6 +62,11 @@ impl RowsWriter {
         self.threads = threads;
     }
 
+    /// Other columns, before there are rows.
+    pub fn set_columns(&mut self, definition: &Definition) {
+        self.definition = definition.clone();
+    }
+
     /// Appends rows, which come in their order; the columns are those that are stored.
     pub fn write(&mut self, block: Block) -> Result<()> {
         if block.is_empty() {
