@@ -95,7 +95,7 @@ fn vector_to_stored(vector: &Vector, ty: &DataType) -> Result<Vector> {
             Some(validity) => validity.iter().map(|is_there| u8::from(!is_there)).collect(),
             None => vec![0; len],
         };
-        let fields = vec![tuple, Vector::from(nulls)].into();
+        let fields = vec![tuple, Vector::from(nulls)];
         return Ok(Vector::new(Data::Struct(Struct { fields, len }), None));
     }
     let fixed = |width, bytes| Data::Fixed(Fixed { width, bytes: Buf::from_arrow(bytes) });

@@ -286,6 +286,8 @@ fn check_assignments(
     for (at, (ident, _)) in assignments.iter().enumerate() {
         let name = &ident.name;
         let Some(column) = schema.stored().find(|column| *column.name == **name) else {
+            let is_virtual = schema.index_of(name).is_some_and(|at| schema.columns[at].is_virtual);
+            ensure!(!is_virtual, NOT_IMPLEMENTED, "Update is not supported for virtual column `{name}`");
             bail!(NO_SUCH_COLUMN_IN_TABLE, "There is no column `{name}` in table");
         };
         ensure!(
