@@ -106,6 +106,10 @@ class Rows:
         for i in range(self.pick([0, 0, 1, 2]) if self.engine == "MergeTree" else 0):
             elements.append("PROJECTION " + self.projection(f"p{i}"))
         settings = [f"index_granularity = {self.pick([8, 64, 128, 1000, 8192])}", *NO_MERGES]
+        # Where rows came from; UPDATE needs it. Mutations take numbers of blocks in the kernel: only rows that were not changed tell theirs.
+        self.blocks, self.changed = self.chance(0.35), False
+        if self.blocks:
+            settings += ["enable_block_number_column = 1", "enable_block_offset_column = 1"]
         if self.chance(0.3):
             settings.append("min_bytes_for_wide_part = 0")
         if self.engine == "MergeTree" and self.chance(0.3):
@@ -116,6 +120,9 @@ class Rows:
         if self.partition:
             sql += f" PARTITION BY {self.partition}"
         sql += f" ORDER BY ({', '.join(keys)})" if keys else " ORDER BY tuple()"
+        self.sampled = "cityHash64(k)" in keys
+        if self.sampled:
+            sql += " SAMPLE BY cityHash64(k)"
         if self.engine == "MergeTree" and self.chance(0.2):
             sql += f" TTL d + INTERVAL {self.pick(['100 YEAR', '2 YEAR'])}{self.pick(['', ' DELETE WHERE id % 3 = 0'])}"
         return f"{sql} SETTINGS {', '.join(settings)}"
@@ -249,6 +256,13 @@ class Rows:
         ]
         if any("WHERE" in projection for projection in self.projected):
             forms += [f"SELECT d, count(), sum({n}) FROM t WHERE id % 2 = 0 {self.pick(['', 'AND d > toDate(19740)', f'AND {c}'])} GROUP BY d ORDER BY d", f"SELECT id, d, k FROM t WHERE d > '2024-02-01' AND k = {self.pick(['1', '3', '7']) if not self.text else self.pick([chr(39) + 'k1' + chr(39)])} ORDER BY ALL LIMIT 20", f"SELECT k, count() FROM t WHERE d > '2024-02-01' AND id % 2 = 0 GROUP BY k ORDER BY k LIMIT 20", f"SELECT k, count() FROM t WHERE id % 2 = 0 GROUP BY k ORDER BY k LIMIT 20"] * 2
+        if self.keys:
+            first = self.keys[0]
+            forms += [f"SELECT {keys}, id FROM t{final}{where} ORDER BY {keys}, id LIMIT 1 BY {first} LIMIT 10", f"SELECT DISTINCT {first} FROM t{final}{where} ORDER BY {first} LIMIT 10 SETTINGS optimize_distinct_in_order = 1", f"SELECT {first}, count(), sum(id) FROM t{final}{where} GROUP BY {first} ORDER BY {first} LIMIT 10 SETTINGS optimize_aggregation_in_order = 1", f"SELECT {keys}, count() FROM t{final} GROUP BY {keys} ORDER BY {', '.join(k + ' DESC' for k in self.keys)} LIMIT 10 SETTINGS optimize_aggregation_in_order = 1"]
+        if self.sampled:
+            forms += [f"SELECT {self.sum_of_rows()} FROM t{final} SAMPLE {self.pick(['1/2', '0.1', '1/3 OFFSET 1/2'])}{where}", f"SELECT count() FROM t{final} SAMPLE 1/4"]
+        if self.blocks and not self.changed and self.engine != "SummingMergeTree":
+            forms += [f"SELECT _block_number, count(), sum(_block_offset), sum(id) FROM t{where} GROUP BY 1 ORDER BY 1", f"SELECT count(), sum(cityHash64(id, _block_number, _block_offset)) FROM t{final}{where}", f"SELECT id FROM t WHERE _block_number = 2 AND _block_offset % 5 = 1 ORDER BY id LIMIT 10"] * 2
         if "states" in self.declared:
             forms += [f"SELECT k, uniqExactMerge(states), sum(total), max(most) FROM t{final} GROUP BY k ORDER BY k LIMIT 20"] * 3
         if self.engine == "SummingMergeTree" and final:
@@ -279,11 +293,17 @@ class Rows:
         return [n for n in self.columns if n not in " ".join(self.keys) and n not in self.partition and not is_summed(n)]
 
     def mutation(self):
+        self.changed = True
         plain, c = self.plain(), self.condition()
+        # What a mutation reads of its own table depends on which parts the kernel has written already.
+        while "FROM t " in c:
+            c = self.condition()
         forms = [f"DELETE FROM t WHERE {c}", f"ALTER TABLE t DELETE WHERE {c} SETTINGS mutations_sync = 1", f"ALTER TABLE t DELETE WHERE id % 11 = 3 SETTINGS mutations_sync = 1"]
         if plain:
             name = self.pick(plain)
             forms += [f"ALTER TABLE t UPDATE {name} = {self.constant(name, self.rng.getrandbits(60), 3)} WHERE {c} SETTINGS mutations_sync = 1"] * 2
+            if self.blocks and not self.projections:
+                forms += [f"UPDATE t SET {name} = {self.constant(name, self.rng.getrandbits(60), 3)} WHERE {c}"] * 2
             numbers = [n for n in plain if n in ("num", "small", "mono", "nn", "dec")]
             if numbers:
                 forms += [f"ALTER TABLE t UPDATE {numbers[0]} = {numbers[0]} + 1 WHERE {c} SETTINGS mutations_sync = 1", f"ALTER TABLE t UPDATE {numbers[0]} = -{numbers[0]} WHERE id % 3 = 0, DELETE WHERE id % 13 = 1 SETTINGS mutations_sync = 1"]
@@ -291,10 +311,12 @@ class Rows:
 
     def of_partition(self):
         p = {"": "tuple()", "toYYYYMM(d)": "202401", "id % 3": "1", "(toYYYYMM(d), id % 2)": "(202401, 1)", "toMonday(d)": "'2024-01-01'"}.get(self.partition, "'k1'" if self.text else "1")
+        # Parts that come back have other numbers than those that mutations have pushed up.
+        self.changed = True
         return self.pick([f"ALTER TABLE t DETACH PARTITION {p}", f"ALTER TABLE t ATTACH PARTITION {p}", f"ALTER TABLE t DROP PARTITION {p}", f"ALTER TABLE t DELETE IN PARTITION {p} WHERE {self.condition()} SETTINGS mutations_sync = 1", f"OPTIMIZE TABLE t PARTITION {p} FINAL"])
 
     def alter(self):
-        self.fresh += 1
+        self.fresh, self.changed = self.fresh + 1, True
         free = [n for n in COLUMNS if n not in self.declared]
         plain = self.plain()
         forms = []

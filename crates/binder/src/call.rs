@@ -264,9 +264,7 @@ impl SelectBinder<'_> {
                 }
                 bail!(NUMBER_OF_ARGUMENTS_DOESNT_MATCH, "Function '{name}' expects 2 arguments")
             }
-            "arrayjoin" | "unnest" if name == "arrayJoin" || lower == "unnest" => {
-                self.array_join_call(call)?
-            }
+            "arrayjoin" | "unnest" if is_array_join(call) => self.array_join_call(call)?,
             "grouping" => self.grouping_call(call, e)?,
             "exists" if matches!(call.args[..], [ast::Expr { kind: ExprKind::Subquery(_), .. }]) => {
                 let ExprKind::Subquery(query) = &call.args[0].kind else { return Ok(None) };
@@ -546,6 +544,11 @@ impl SelectBinder<'_> {
         self.array_joins.push(crate::clauses::KnownArrayJoin { field: field.clone(), array, late });
         Ok(Expr::Column(field.id, field.ty))
     }
+}
+
+/// Is it `arrayJoin`, which makes several rows of one, or its other name?
+pub fn is_array_join(call: &ast::Call) -> bool {
+    call.name == "arrayJoin" || call.name.eq_ignore_ascii_case("unnest")
 }
 
 /// Has the body of an SQL function something that bound arguments do not reach into: aliases, sub-queries?

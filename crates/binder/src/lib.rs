@@ -67,7 +67,7 @@ mod subquery;
 pub mod table_columns;
 mod window_call;
 
-pub use call::{cast, make_call};
+pub use call::{cast, is_array_join, make_call};
 pub use environment::{ArgumentTable, BinderSettings, Environment, MaybeOwned, REGEXP, TableArgument};
 pub use parameters::{bind_view, has_parameters};
 pub use query::{BoundQuery, bind_query};

@@ -262,6 +262,22 @@ pub(crate) fn check_matchers(expr: &Expr) -> Result<()> {
     Ok(())
 }
 
+/// Fails for a type without values.
+pub(crate) fn check_usable(column: &ColumnSchema) -> Result<()> {
+    let mut inner = column.ty.bare();
+    while let DataType::Array(next) = inner {
+        inner = next.bare();
+    }
+    ensure!(
+        *inner != DataType::Nothing,
+        DATA_TYPE_CANNOT_BE_USED_IN_TABLES,
+        "Data type {} of column '{}' cannot be used in tables",
+        column.ty,
+        column.name
+    );
+    Ok(())
+}
+
 /// Fails where a table has nothing to store, or nothing that rows could be inserted into.
 pub(crate) fn check_stored(columns: &[ColumnSchema]) -> Result<()> {
     let kind = |column: &ColumnSchema| column.default.as_ref().map(|(kind, _)| *kind);

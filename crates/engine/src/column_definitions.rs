@@ -3,8 +3,9 @@
 use crate::column_checks::{check_circles, check_matchers, check_type, settings, statistics, with_modifiers};
 use crate::column_codecs;
 use crate::query_context::QueryContext;
+use crate::stored_columns::check_rows_stay;
 use crate::structure_text::nested_parts;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::Environment;
 use chalet_binder::row_rule::check_simple_aggregate;
 use chalet_binder::table_columns::{bind_default, bind_over};
@@ -164,6 +165,12 @@ fn default_of(default: &ast::ColumnDefault, name: &str) -> Result<(DefaultKind, 
     };
     if let Some(expr) = &default.expr {
         check_matchers(expr)?;
+        check_rows_stay(expr, || {
+            err!(
+                THERE_IS_NO_DEFAULT_VALUE,
+                "Unsupported default value that requires ARRAY JOIN action: default expression and column type are incompatible"
+            )
+        })?;
     }
     let text = default.expr.as_ref().map_or(String::new(), |e| e.to_string());
     Ok((kind, text.into()))

@@ -1,10 +1,12 @@
 //! The stored columns of a table as the expressions of its definition see them: constraints, keys.
 
 use crate::query_context::QueryContext;
-use chalet_base::{Result, codes};
+use chalet_base::{Error, Result, codes, err};
+use chalet_binder::is_array_join;
 use chalet_binder::table_columns::{bind_default, bind_over};
 use chalet_plan::{Expr, Field};
 use chalet_storage::{ColumnSchema, DefaultKind, TableSchema};
+use chalet_syntax::ast;
 
 /// The stored columns as fields, and expressions over them.
 pub(crate) fn bind_stored<'a>(
@@ -53,12 +55,32 @@ pub(crate) fn bind_with_aliases<'a>(
     Ok((fields, bound))
 }
 
+/// Fails where an expression makes several rows of one, which no definition of a table may.
+pub(crate) fn check_rows_stay(written: &ast::Expr, error: impl FnOnce() -> Error) -> Result<()> {
+    let mut is_multiplied = false;
+    chalet_syntax::visit::walk(written, &mut |e| {
+        is_multiplied |= matches!(&e.kind, ast::ExprKind::Call(call) if is_array_join(call));
+        !is_multiplied
+    });
+    if is_multiplied { Err(error()) } else { Ok(()) }
+}
+
 /// Fails where a constraint, checked or assumed, reads what is no stored column. What else is wrong with one is told to who
 /// inserts rows.
 pub(crate) fn validate(schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    schema.constraints.iter().try_for_each(|c| match bind_stored([&*c.expr], schema, ctx) {
-        Err(error) if error.code() == codes::UNKNOWN_IDENTIFIER => Err(error),
-        _ => Ok(()),
+    schema.constraints.iter().try_for_each(|c| {
+        if let Err(error) = bind_stored([&*c.expr], schema, ctx)
+            && error.code() == codes::UNKNOWN_IDENTIFIER
+        {
+            return Err(error);
+        }
+        check_rows_stay(&chalet_syntax::parse_expression(&c.expr)?, || {
+            err!(
+                INCORRECT_QUERY,
+                "Constraint `{}` cannot contain arrayJoin, because it changes the number of rows",
+                c.name
+            )
+        })
     })
 }
 

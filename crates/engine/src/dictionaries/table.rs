@@ -75,6 +75,14 @@ impl Dictionary {
         counts.into_iter().for_each(|count| count.store(0, Relaxed));
     }
 
+    /// Forgets its rows: they are loaded again when they are asked for.
+    pub fn unload(&self) {
+        let mut status = self.lock();
+        *status = Status { loading: std::mem::take(&mut status.loading), ..Status::default() };
+        drop(status);
+        self.forget();
+    }
+
     /// Counts keys that were looked up: their rows, and how many the source was not read for.
     pub fn note_lookups(&self, rows: &[u32], n_hits: usize) {
         self.lookups.asked.fetch_add(rows.len() as u64, Relaxed);

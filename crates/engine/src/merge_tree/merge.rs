@@ -15,7 +15,7 @@ use chalet_columns::Block;
 use chalet_exec::sorted_streams::{MergedSize, SortedStreams};
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::Part;
-use chalet_storage::merge_tree::{Lineage, MergeTree};
+use chalet_storage::merge_tree::{KeptBlocks, Lineage, MergeTree};
 use chalet_storage::{ScanContext, ScanRequest, ScanWorker, Table};
 use std::sync::Arc;
 
@@ -61,18 +61,22 @@ pub(crate) fn merge_parts(
     events::count(Event::Merge);
     let keys = KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?;
     let threads = ctx.exec.settings.max_threads;
+    let kept = table.definition().keeps_blocks;
     let mut out = table
         .rewrite_part(first.info.partition.clone(), skip_indexes::programs(table, ctx)?)
-        .with_threads(threads);
+        .with_threads(threads)
+        .keeping_blocks(kept);
+    let columns = table.kept_schema(kept);
     let of_block = |block: &Block| keys.sorting_keys(block);
-    let streams = parts.iter().map(|part| open_part(table, part, parts.len())).collect::<Result<_>>()?;
+    let streams =
+        parts.iter().map(|part| open_kept(table, part, parts.len(), kept)).collect::<Result<_>>()?;
     let size = MergedSize { rows: BLOCK_ROWS, bytes: BLOCK_BYTES };
     let mut merge = SortedStreams::open(streams, &of_block, size)?;
-    let rule = TableRule::of(table, options.purpose, ctx)?;
+    let rule = TableRule::of(table, &columns, options.purpose, ctx)?;
     let mut merger = rule.map(|rule| rule.merger(&ctx.control.memory)).transpose()?;
     let mut distinct = options.distinct.as_ref().map(|columns| DistinctRows::new(columns, ctx));
     let applies_ttl = options.mutation.is_some() || !table.parts().are_ttl_merges_stopped();
-    let mut ttl = if applies_ttl { TtlProgram::of(table, ctx)? } else { None };
+    let mut ttl = if applies_ttl { TtlProgram::of(table, &columns, ctx)? } else { None };
     let mut write = |block: Option<Block>| {
         let Some(block) = block else { return Ok(()) };
         let block = match &mut distinct {
@@ -115,7 +119,25 @@ pub(crate) fn merge_parts(
 
 /// The stored columns of a part, block by block, in its order; `of` parts are read at once.
 pub(crate) fn open_part(table: &MergeTree, part: &Arc<Part>, of: usize) -> Result<Box<dyn ScanWorker>> {
-    let columns = table.schema().stored_positions();
+    open_columns(table, part, of, table.schema().stored_positions())
+}
+
+/// As [`open_part`], with where the rows came from behind it, as a part that is written anew keeps it.
+pub(crate) fn open_kept(
+    table: &MergeTree,
+    part: &Arc<Part>,
+    of: usize,
+    kept: KeptBlocks,
+) -> Result<Box<dyn ScanWorker>> {
+    open_columns(table, part, of, table.kept_positions(kept))
+}
+
+fn open_columns(
+    table: &MergeTree,
+    part: &Arc<Part>,
+    of: usize,
+    columns: Vec<usize>,
+) -> Result<Box<dyn ScanWorker>> {
     let max_block_size = (READ_ROWS / of.max(1)).clamp(LEAST_ROWS, BLOCK_ROWS);
     let context = ScanContext { max_block_size, ..ScanContext::default() };
     table

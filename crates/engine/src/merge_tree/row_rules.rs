@@ -10,8 +10,8 @@ use chalet_exec::expression::{Layout, layout};
 use chalet_exec::operators::merge_rows::RowMerger;
 use chalet_memory::{Reservation, Tracker};
 use chalet_plan::{Expr, RowRule};
-use chalet_storage::Table;
 use chalet_storage::merge_tree::MergeTree;
+use chalet_storage::{Table, TableSchema};
 use std::sync::Arc;
 
 /// A rule, and where its columns are.
@@ -21,14 +21,18 @@ pub(crate) struct TableRule {
 }
 
 impl TableRule {
-    /// `None` where all rows stay.
-    pub fn of(table: &MergeTree, purpose: MergePurpose, ctx: &QueryContext) -> Result<Option<TableRule>> {
+    /// Over these columns; what is behind the stored ones is that of the first of several rows. `None` where all rows stay.
+    pub fn of(
+        table: &MergeTree,
+        schema: &TableSchema,
+        purpose: MergePurpose,
+        ctx: &QueryContext,
+    ) -> Result<Option<TableRule>> {
         let keys = &table.definition().keys;
         if keys.merging.is_none() {
             return Ok(None);
         }
-        let schema = table.schema();
-        let (fields, bound) = bind_stored(keys.all().map(|(text, _)| text), &schema, ctx)?;
+        let (fields, bound) = bind_stored(keys.all().map(|(text, _)| text), schema, ctx)?;
         let columns: Vec<MergedColumn> = schema
             .stored()
             .zip(&fields)
@@ -37,7 +41,9 @@ impl TableRule {
                 simple_aggregate: column.simple_aggregate.clone(),
             })
             .collect();
-        let key_columns = bound.iter().flat_map(Expr::columns).collect();
+        let n_stored = table.schema().stored().count();
+        let behind = fields.iter().skip(n_stored).map(|field| field.id);
+        let key_columns = bound.iter().flat_map(Expr::columns).chain(behind).collect();
         let rule = row_rule(&keys.merging, &columns, &key_columns, purpose, ctx)?;
         Ok(rule.map(|rule| TableRule { rule, layout: layout(&fields) }))
     }

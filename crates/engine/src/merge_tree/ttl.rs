@@ -53,9 +53,8 @@ pub(crate) struct TtlProgram {
 }
 
 impl TtlProgram {
-    /// `None` where nothing ever expires.
-    pub fn of(table: &dyn Table, ctx: &QueryContext) -> Result<Option<TtlProgram>> {
-        let schema = table.schema();
+    /// Over these columns; `None` where nothing ever expires.
+    pub fn of(table: &dyn Table, schema: &TableSchema, ctx: &QueryContext) -> Result<Option<TtlProgram>> {
         let clause = table.keys().map_or("", |keys| &*keys.ttl);
         if !has_ttl(table) {
             return Ok(None);
@@ -64,17 +63,17 @@ impl TtlProgram {
         let rules = parsed(clause)?;
         let mut gone = Vec::new();
         for rule in rules.iter().filter(|rule| matches!(rule.action, TtlAction::Delete)) {
-            gone.push(condition(rule, &schema, now, ctx)?);
+            gone.push(condition(rule, schema, now, ctx)?);
         }
         let stays = format!("NOT ({})", gone.join(" OR "));
-        let stays = (!gone.is_empty()).then(|| program([&*stays], &schema, ctx)).transpose()?;
+        let stays = (!gone.is_empty()).then(|| program([&*stays], schema, ctx)).transpose()?;
         let mut groups = Vec::new();
         for rule in &rules {
             if let TtlAction::GroupBy { keys, set } = &rule.action {
-                groups.push(GroupRule::new(rule, keys, set, &schema, now, ctx)?);
+                groups.push(GroupRule::new(rule, keys, set, schema, now, ctx)?);
             }
         }
-        let values = values(&schema, now, ctx)?;
+        let values = values(schema, now, ctx)?;
         Ok(Some(TtlProgram { stays, groups, values }))
     }
 

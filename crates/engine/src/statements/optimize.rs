@@ -14,7 +14,7 @@ use chalet_binder::row_rule::MergePurpose;
 use chalet_plan::Expr;
 use chalet_storage::keyed::KeyedTable;
 use chalet_storage::merge_tree::MergeTree;
-use chalet_storage::merge_tree::part::Part;
+use chalet_storage::merge_tree::part::{Part, PartInfo};
 use chalet_storage::{RowMerging, Table};
 use chalet_syntax::ast::{self, ColumnsMatcher, ExprKind, Optimize, Transformer};
 use std::sync::Arc;
@@ -63,9 +63,12 @@ fn merge(optimize: &Optimize, ctx: &QueryContext) -> Result<()> {
     }
     // FINAL merges also a part that was never merged, and one whose rows are to be dropped.
     let may_expire = has_ttl(table);
+    // Or one that keeps other things of where its rows came from.
+    let kept = table.definition().keeps_blocks;
+    let is_behind = |part: &PartInfo| part.level == 0 || part.blocks != kept;
     let drops = optimize.final_ && (distinct.is_some() || purpose != MergePurpose::Store || may_expire);
     let is_due =
-        |parts: &[Arc<Part>]| parts.len() > 1 || drops || optimize.final_ && parts[0].info.level == 0;
+        |parts: &[Arc<Part>]| parts.len() > 1 || drops || optimize.final_ && is_behind(&parts[0].info);
     let options = MergeOptions { purpose, distinct, mutation: None };
     let partition = optimize.partition.as_ref().map(|written| wanted(table, written, ctx)).transpose()?;
     let check = || ctx.control.check_with_interrupt();
@@ -106,7 +109,8 @@ fn purpose(optimize: &Optimize, table: &MergeTree) -> Result<MergePurpose> {
         SUPPORT_IS_DISABLED,
         "Experimental merges with CLEANUP are not allowed"
     );
-    Ok(if *allows_cleanup { MergePurpose::StoreWithoutDeleted } else { MergePurpose::Store })
+    // Rows that say that others are deleted may be needed by those that are not merged with them.
+    Ok(if optimize.final_ { MergePurpose::StoreWithoutDeleted } else { MergePurpose::Store })
 }
 
 /// The stored columns that `COLUMNS(...)` names.

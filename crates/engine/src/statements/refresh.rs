@@ -238,6 +238,15 @@ pub(super) fn system(command: &str, name: &ast::ObjectName, rest: &str, ctx: &Qu
     Ok(())
 }
 
+/// Is there a view of this name that is filled by the clock?
+pub(super) fn is_refreshed(name: &ast::ObjectName, ctx: &QueryContext) -> Result<bool> {
+    let database = name.database.as_ref().map_or(ctx.state.database.as_str(), |database| &database.name);
+    let name = name.name.name.as_str();
+    let is_it = |entry: &Entry| view_of(entry).is_some();
+    let found = ctx.database.shared.catalog.matching(is_it);
+    Ok(found.iter().any(|((of, known), _)| of == database && known == name))
+}
+
 /// SYSTEM STOP, START and PAUSE VIEWS.
 pub(super) fn system_all(command: &str, ctx: &QueryContext) {
     if let Some(told) = of_all(command) {

@@ -39,9 +39,63 @@ const WITHOUT_EFFECT: &[&str] = &[
     "RESET COVERAGE",
     "JEMALLOC PURGE",
     "SYNC FILE CACHE",
+    "RECONNECT ZOOKEEPER",
+    "SET COVERAGE TEST",
     "DROP TEXT INDEX CACHES",
-    "CLEAR TEXT INDEX CACHES",
 ];
+
+/// What the kernel's grammar has, and an engine in a process nothing to do with.
+const UNKNOWN: &[&str] = &[
+    "STOP REDUCE BLOCKING PARTS",
+    "START REDUCE BLOCKING PARTS",
+    "STOP VIRTUAL PARTS UPDATE",
+    "START VIRTUAL PARTS UPDATE",
+    "STOP REPLICATED DDL QUERIES",
+    "START REPLICATED DDL QUERIES",
+    "JEMALLOC DISABLE PROFILE",
+    "UNLOCK SNAPSHOT",
+    "DROP CATALOG REPLICA",
+    "DROP DISTRIBUTED CACHE",
+];
+
+/// Logs of the kernel that may be named, whether or not they are kept.
+const LOGS: &[&str] = &[
+    "aggregated_zookeeper_log",
+    "asynchronous_insert_log",
+    "asynchronous_metric_log",
+    "azure_queue_log",
+    "background_schedule_pool_log",
+    "backup_log",
+    "blob_storage_log",
+    "crash_log",
+    "dead_letter_queue",
+    "delta_lake_metadata_log",
+    "error_log",
+    "filesystem_cache_log",
+    "filesystem_read_prefetches_log",
+    "iceberg_metadata_log",
+    "metric_log",
+    "opentelemetry_span_log",
+    "part_log",
+    "predicate_statistics_log",
+    "processors_profile_log",
+    "query_log",
+    "query_metric_log",
+    "query_thread_log",
+    "query_views_log",
+    "s3_queue_log",
+    "s3queue_log",
+    "session_log",
+    "text_log",
+    "trace_log",
+    "transactions_info_log",
+    "transposed_metric_log",
+    "zookeeper_connection_log",
+    "zookeeper_log",
+];
+
+/// The one disk.
+const DISK: &str = "default";
 
 pub(crate) fn run(
     command: &str,
@@ -67,12 +121,16 @@ pub(crate) fn run(
             table.parts().set_ttl_merges_stopped(false);
             Ok(())
         }),
+        "STOP MERGES ON VOLUME" | "START MERGES ON VOLUME" => of_volume(command, rest, ctx),
         "RELOAD DICTIONARY" => reload(target, rest, ctx),
         "RELOAD DICTIONARIES" => reload_all(ctx),
-        "FLUSH LOGS" => match rest.trim() {
-            "" | "query_log" | "query_thread_log" | "processors_profile_log" | "trace_log" => Ok(()),
-            log => bail!(BAD_ARGUMENTS, "Log name '{log}' does not exist"),
-        },
+        "UNLOAD DICTIONARY" => unload(target, rest, ctx),
+        "UNLOAD DICTIONARIES" => unload_all(ctx),
+        "FLUSH LOGS" => rest.split(',').map(str::trim).filter(|log| !log.is_empty()).try_for_each(|log| {
+            let name = log.strip_prefix("system.").unwrap_or(log).trim_matches('`');
+            ensure!(LOGS.contains(&name), BAD_ARGUMENTS, "Log name '{log}' does not exist");
+            Ok(())
+        }),
         "DROP QUERY CONDITION CACHE" => {
             chalet_storage::condition_cache::clear();
             Ok(())
@@ -89,87 +147,190 @@ pub(crate) fn run(
             refresh::system_all(command, ctx);
             Ok(())
         }
+        "STOP ALL BACKGROUND" => run("STOP VIEWS", None, "", ctx),
+        "START ALL BACKGROUND" => run("START VIEWS", None, "", ctx),
         // There is none.
-        "SYNC FILESYSTEM CACHE" if rest.trim().is_empty() => Ok(()),
+        "SYNC FILESYSTEM CACHE" | "DROP FILESYSTEM CACHE" if rest.is_empty() => Ok(()),
+        "SYNC FILESYSTEM CACHE" | "DROP FILESYSTEM CACHE" => {
+            let name = rest.split_whitespace().next().unwrap_or_default();
+            bail!(BAD_ARGUMENTS, "There is no cache by name: {}", unquoted(name))
+        }
+        "DROP DISK METADATA CACHE" | "RESTART DISK" | "WAIT BLOBS CLEANUP" => of_disk(command, rest),
+        _ if UNKNOWN.contains(&command) => bail!(BAD_ARGUMENTS, "Unknown type of SYSTEM query"),
         _ if WITHOUT_EFFECT.contains(&command) => Ok(()),
         _ if command.starts_with("DROP ") && command.ends_with(" CACHE") => Ok(()),
-        _ => of_table(command, target, rest, ctx),
+        _ => match target {
+            Some(target) => of_table(command, target, rest, ctx),
+            None => of_server(command, rest, ctx),
+        },
     }
 }
 
+/// A name that may be a string or quoted.
+fn unquoted(name: &str) -> &str {
+    name.trim().trim_matches(['\'', '`', '"'])
+}
+
 /// Commands of one table, which are about what no table here has, and those that cannot be done.
-fn of_table(command: &str, target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<()> {
-    let table = |name: &ast::ObjectName| Ok(existing(name, ctx)?.0);
-    let name = target.map_or(String::new(), |name| name.name.name.clone());
-    match (command, target) {
-        ("SYNC REPLICA" | "RESTART REPLICA" | "RESTORE REPLICA", Some(target)) => {
-            table(target)?;
+fn of_table(command: &str, target: &ast::ObjectName, rest: &str, ctx: &QueryContext) -> Result<()> {
+    let name = target.name.name.clone();
+    let table = || Ok(existing(target, ctx)?.0);
+    match command {
+        // A table that need not be there.
+        "SYNC REPLICA"
+            if rest.to_ascii_uppercase().starts_with("IF EXISTS") && find_target(target, ctx)?.is_none() =>
+        {
+            Ok(())
+        }
+        "SYNC REPLICA" | "RESTART REPLICA" | "RESTORE REPLICA" => {
+            table()?;
             bail!(BAD_ARGUMENTS, "Table {name} is not replicated")
         }
-        ("FLUSH DISTRIBUTED", Some(target)) => {
-            table(target)?;
+        "FLUSH DISTRIBUTED" => {
+            table()?;
             bail!(BAD_ARGUMENTS, "Table {name} is not distributed")
         }
-        ("LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY", None) => Ok(()),
-        (
-            "LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY" | "WAIT LOADING PARTS" | "PREWARM MARK CACHE",
-            Some(target),
-        ) => {
+        "FLUSH OBJECT STORAGE QUEUE" => {
+            table()?;
+            bail!(BAD_ARGUMENTS, "Table {name} is not an S3Queue or AzureQueue table")
+        }
+        "LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY" | "WAIT LOADING PARTS" | "PREWARM MARK CACHE" => {
             ensure!(
-                table(target)?.as_any().is::<MergeTree>(),
+                table()?.as_any().is::<MergeTree>(),
                 BAD_ARGUMENTS,
                 "Command {command} is supported only for MergeTree tables, but got {name}"
             );
             Ok(())
         }
-        ("PREWARM PRIMARY INDEX CACHE", Some(target)) => {
-            table(target)?;
+        "PREWARM PRIMARY INDEX CACHE" => {
+            table()?;
             bail!(BAD_ARGUMENTS, "Primary index cache is not configured or is not enabled for table {name}")
         }
-        (
-            "REFRESH VIEW" | "CANCEL VIEW" | "WAIT VIEW" | "TEST VIEW" | "STOP VIEW" | "START VIEW"
-            | "PAUSE VIEW",
-            Some(target),
-        ) => refresh::system(command, target, rest, ctx),
-        ("SYNC MERGES", None) => bail!(UNKNOWN_TABLE, "Both table name and UUID are empty"),
-        ("SYNC MERGES", Some(target)) => {
-            table(target)?;
-            bail!(BAD_ARGUMENTS, "Command SYNC MERGES requires merge_selector_algorithm = 'manual'")
+        "WAIT QUERY RUNNER" => {
+            let engine = table()?.engine().to_string();
+            bail!(
+                BAD_ARGUMENTS,
+                "Command WAIT QUERY RUNNER is supported only for QueryRunner table, but got: {engine}"
+            )
         }
-        ("DROP REPLICA", _) => drop_replica(rest, ctx),
+        "REFRESH VIEW" | "CANCEL VIEW" | "WAIT VIEW" | "TEST VIEW" | "STOP VIEW" | "START VIEW"
+        | "PAUSE VIEW" => refresh::system(command, target, rest, ctx),
+        "STOP" | "START" | "PAUSE" | "CANCEL" | "REFRESH" => {
+            table()?;
+            ensure!(
+                refresh::is_refreshed(target, ctx)?,
+                BAD_ARGUMENTS,
+                "Table {name} has no controllable background activity"
+            );
+            refresh::system(&format!("{command} VIEW"), target, rest, ctx)
+        }
+        "STOP REPLICATED VIEW" | "START REPLICATED VIEW" => {
+            ensure!(
+                refresh::is_refreshed(target, ctx)?,
+                BAD_ARGUMENTS,
+                "Refreshable view {name} doesn't exist"
+            );
+            bail!(INCORRECT_QUERY, "Refreshable materialized view is not coordinated")
+        }
+        "SYNC MERGES" | "SCHEDULE MERGE" => {
+            table()?;
+            bail!(BAD_ARGUMENTS, "Command {command} requires merge_selector_algorithm = 'manual'")
+        }
+        _ => bail!(NOT_IMPLEMENTED, "SYSTEM {command} is not supported"),
+    }
+}
+
+/// Commands of no table.
+fn of_server(command: &str, rest: &str, ctx: &QueryContext) -> Result<()> {
+    match command {
+        "LOAD PRIMARY KEY" | "UNLOAD PRIMARY KEY" => Ok(()),
+        "SYNC MERGES" => bail!(UNKNOWN_TABLE, "Both table name and UUID are empty"),
+        "DROP REPLICA" | "DROP DATABASE REPLICA" => drop_replica(command, rest, ctx),
+        "SYNC DATABASE REPLICA" | "RESTORE DATABASE REPLICA" => {
+            let name = known_database(rest.split_whitespace().next().unwrap_or_default(), ctx)?;
+            bail!(BAD_ARGUMENTS, "Database {name} is not Replicated")
+        }
         // A server has one, which is empty: inserts are done when their statements return.
-        ("FLUSH ASYNC INSERT QUEUE", _) if ctx.state.identity.is_of_client() => Ok(()),
-        ("FLUSH ASYNC INSERT QUEUE", _) => {
+        "FLUSH ASYNC INSERT QUEUE" if ctx.state.identity.is_of_client() => Ok(()),
+        "FLUSH ASYNC INSERT QUEUE" => {
             bail!(BAD_ARGUMENTS, "Cannot flush asynchronous insert queue because it is not initialized")
         }
-        ("SYNC TRANSACTION LOG", _) => bail!(NOT_IMPLEMENTED, "Transactions are not supported"),
-        ("RELOAD FUNCTION", _) => {
-            bail!(BAD_ARGUMENTS, "external user defined function '{}' not found", rest.trim())
+        "SYNC TRANSACTION LOG" => bail!(NOT_IMPLEMENTED, "Transactions are not supported"),
+        "RELOAD FUNCTION" => {
+            bail!(BAD_ARGUMENTS, "external user defined function '{}' not found", unquoted(rest))
         }
-        ("RELOAD CONFIG", _) => {
+        "RELOAD CONFIG" => {
             bail!(UNSUPPORTED_METHOD, "SYSTEM RELOAD CONFIG query is not supported in a process")
         }
-        ("REPLICA READY" | "REPLICA UNREADY", _) => bail!(SUPPORT_IS_DISABLED, "Not implemented"),
-        ("UNFREEZE", _) => bail!(SUPPORT_IS_DISABLED, "Support for SYSTEM UNFREEZE query is disabled"),
-        ("ENABLE FAILPOINT" | "DISABLE FAILPOINT" | "NOTIFY FAILPOINT" | "WAIT FAILPOINT", _) => {
-            bail!(BAD_ARGUMENTS, "Cannot find fail point {}", rest.trim())
+        "RELOAD DELTA KERNEL TRACING" => {
+            let is_level = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"].contains(&rest);
+            ensure!(is_level, BAD_ARGUMENTS, "Invalid delta kernel tracing level: {rest}");
+            Ok(())
         }
-        ("ALLOCATE MEMORY" | "FREE MEMORY", _) => {
+        "RESET DDL WORKER" => {
+            bail!(NO_ELEMENTS_IN_CONFIG, "There is no Zookeeper configuration in server config")
+        }
+        "REPLICA READY" | "REPLICA UNREADY" => bail!(SUPPORT_IS_DISABLED, "Not implemented"),
+        "INSTRUMENT ADD" | "INSTRUMENT REMOVE" => {
+            bail!(SUPPORT_IS_DISABLED, "The server was compiled without XRay support")
+        }
+        "JEMALLOC ENABLE PROFILE" => bail!(
+            SUPPORT_IS_DISABLED,
+            "Queries for enabling/disabling global profiler are deprecated. Please use config 'jemalloc_enable_global_profiler' \
+             or enable it per query using setting 'jemalloc_enable_profiler'"
+        ),
+        "JEMALLOC FLUSH PROFILE" => bail!(FILE_DOESNT_EXIST, "Cannot open file: there is no profile"),
+        "UNFREEZE" => bail!(SUPPORT_IS_DISABLED, "Support for SYSTEM UNFREEZE query is disabled"),
+        "ENABLE FAILPOINT" | "DISABLE FAILPOINT" | "NOTIFY FAILPOINT" | "WAIT FAILPOINT" => {
+            let name = rest.split_whitespace().next().unwrap_or_default();
+            bail!(BAD_ARGUMENTS, "Cannot find fail point {name}")
+        }
+        "ALLOCATE MEMORY" | "FREE MEMORY" => {
             bail!(BAD_ARGUMENTS, "SYSTEM ALLOCATE MEMORY is not enabled")
         }
         _ => bail!(NOT_IMPLEMENTED, "SYSTEM {command} is not supported"),
     }
 }
 
-/// `DROP REPLICA 'name' [FROM TABLE t]`.
-fn drop_replica(rest: &str, ctx: &QueryContext) -> Result<()> {
+fn of_disk(command: &str, rest: &str) -> Result<()> {
+    let name = unquoted(rest);
+    ensure!(name == DISK, UNKNOWN_DISK, "Unknown disk {name}");
+    match command {
+        "RESTART DISK" => Ok(()),
+        "WAIT BLOBS CLEANUP" => bail!(BAD_ARGUMENTS, "Disk '{name}' is not an object storage disk"),
+        _ => bail!(NOT_IMPLEMENTED, "Method getMetadataStorage is not implemented for disk type: local"),
+    }
+}
+
+/// Stops or starts the merges of all tables: there is one volume.
+fn of_volume(command: &str, rest: &str, ctx: &QueryContext) -> Result<()> {
+    let (policy, volume) = rest.split_once('.').unwrap_or((rest, DISK));
+    let (policy, volume) = (unquoted(policy), unquoted(volume));
+    ensure!(policy == DISK, UNKNOWN_POLICY, "Unknown storage policy `{policy}`");
+    ensure!(volume == DISK, UNKNOWN_VOLUME, "No such volume `{volume}` in storage policy `{policy}`");
+    run(command.trim_end_matches(" ON VOLUME"), None, "", ctx)
+}
+
+/// The name of a database that there is.
+fn known_database<'n>(written: &'n str, ctx: &QueryContext) -> Result<&'n str> {
+    let name = unquoted(written);
+    ensure!(
+        ctx.database.shared.catalog.database_exists(name),
+        UNKNOWN_DATABASE,
+        "Database {name} does not exist"
+    );
+    Ok(name)
+}
+
+/// `DROP [DATABASE] REPLICA 'name' [FROM ...]`: there are none.
+fn drop_replica(command: &str, rest: &str, ctx: &QueryContext) -> Result<()> {
     let words: Vec<&str> = rest.split_whitespace().collect();
-    match words[..] {
-        [_, from, table, name]
-            if from.eq_ignore_ascii_case("FROM") && table.eq_ignore_ascii_case("TABLE") =>
-        {
+    let [.., what, name] = words[..] else { return Ok(()) };
+    match what.to_ascii_uppercase().as_str() {
+        "TABLE" => {
             let (database, name) =
                 name.split_once('.').map_or((None, name), |(database, name)| (Some(database), name));
+            let (database, name) = (database.map(unquoted), unquoted(name));
             let shown = database.unwrap_or(&ctx.state.database);
             ensure!(
                 find(ctx, database, name)?.is_some(),
@@ -178,8 +339,23 @@ fn drop_replica(rest: &str, ctx: &QueryContext) -> Result<()> {
             );
             bail!(BAD_ARGUMENTS, "Table {shown}.{name} is not replicated")
         }
-        _ => bail!(NOT_IMPLEMENTED, "SYSTEM DROP REPLICA is supported with FROM TABLE only"),
+        "DATABASE" => {
+            let name = known_database(name, ctx)?;
+            ensure!(
+                command == "DROP REPLICA",
+                BAD_ARGUMENTS,
+                "Database {name} is not Replicated, cannot drop replica"
+            );
+            Ok(())
+        }
+        "ZKPATH" => bail!(NO_ELEMENTS_IN_CONFIG, "There is no Zookeeper configuration in server config"),
+        _ => Ok(()),
     }
+}
+
+fn find_target(name: &ast::ObjectName, ctx: &QueryContext) -> Result<Option<Arc<dyn Table>>> {
+    let database = name.database.as_ref().map(|database| database.name.as_str());
+    Ok(find(ctx, database, &name.name.name)?.map(|(table, _)| table))
 }
 
 /// Stops or starts the merges of a table, or of all.
@@ -189,7 +365,12 @@ fn merges(
     change: &dyn Fn(&MergeTree) -> Result<()>,
 ) -> Result<()> {
     let tables: Vec<Arc<dyn Table>> = match target {
-        Some(name) => vec![existing(name, ctx)?.0],
+        // A table that is not there has none.
+        Some(name) => match find_target(name, ctx)? {
+            Some(table) => vec![table],
+            None if name.database.is_some() => return existing(name, ctx).map(drop),
+            None => Vec::new(),
+        },
         None => {
             let catalog = &ctx.database.shared.catalog;
             let mut all = Vec::new();
@@ -207,26 +388,54 @@ fn merges(
     Ok(())
 }
 
-/// Reads the source of a dictionary now; its name may be a string.
-fn reload(target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<()> {
+/// The dictionary of a name, which may be a string.
+fn dictionary(target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<Arc<dyn Table>> {
     let (database, name) = match target {
         Some(name) => {
             (name.database.as_ref().map(|database| database.name.as_str()), name.name.name.as_str())
         }
         None => {
-            let written = rest.trim().trim_matches('\'');
+            let written = unquoted(rest);
             written.split_once('.').map_or((None, written), |(database, name)| (Some(database), name))
         }
     };
-    let found = find(ctx, database, name)?;
-    match found.as_ref().and_then(|(table, _)| table.as_any().downcast_ref::<Attached>()) {
-        Some(attached) if attached.dictionary.definition.layout.reads_through => {
-            attached.dictionary.forget();
-            Ok(())
-        }
-        Some(attached) => attached.reloaded().map(drop),
-        None => bail!(BAD_ARGUMENTS, "Dictionary (`{name}`) not found"),
+    match find(ctx, database, name)? {
+        Some((table, _)) if table.as_any().is::<Attached>() => Ok(table),
+        _ => bail!(BAD_ARGUMENTS, "Dictionary (`{name}`) not found"),
     }
+}
+
+/// Reads the source of a dictionary now.
+fn reload(target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<()> {
+    let found = dictionary(target, rest, ctx)?;
+    let Some(attached) = found.as_any().downcast_ref::<Attached>() else { return Ok(()) };
+    if attached.dictionary.definition.layout.reads_through {
+        attached.dictionary.forget();
+        return Ok(());
+    }
+    attached.reloaded().map(drop)
+}
+
+/// Forgets the rows of a dictionary.
+fn unload(target: Option<&ast::ObjectName>, rest: &str, ctx: &QueryContext) -> Result<()> {
+    let found = dictionary(target, rest, ctx)?;
+    if let Some(attached) = found.as_any().downcast_ref::<Attached>() {
+        attached.dictionary.unload();
+    }
+    Ok(())
+}
+
+/// Forgets the rows of all dictionaries.
+fn unload_all(ctx: &QueryContext) -> Result<()> {
+    let catalog = &ctx.database.shared.catalog;
+    for database in catalog.database_names() {
+        for (_, entry) in catalog.tables(&database)? {
+            if let Some(dictionary) = entry.table.as_any().downcast_ref::<Dictionary>() {
+                dictionary.unload();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads the sources of all dictionaries that were loaded before.

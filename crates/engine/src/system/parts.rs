@@ -8,7 +8,7 @@ use chalet_base::Result;
 use chalet_storage::Table;
 use chalet_storage::merge_tree::part::{Part, PartData};
 use chalet_storage::merge_tree::parts::State;
-use chalet_storage::merge_tree::{MergeTree, Partition};
+use chalet_storage::merge_tree::{MergeTree, PERSISTED, Partition};
 use chalet_types::{DataType, Value};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,11 +20,21 @@ pub(crate) fn parts(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
         for part in &state.parts {
             let mut row = row(database, name, of, part);
             row.extend(details.row(of, part, marks(of, part))?);
+            row.extend([
+                ("creation_tid", outside_of_transactions()),
+                ("creation_csn", Value::UInt(1)),
+                ("removal_state", Value::from("Cleanup thread hasn't seen this part yet")),
+            ]);
             rows.push(row);
         }
         Ok(())
     })?;
     table("parts", rows)
+}
+
+/// The number of the transaction that is none.
+fn outside_of_transactions() -> Value {
+    Value::Tuple(vec![Value::UInt(1), Value::UInt(1), Value::Bytes(Box::new([0; 16]))])
 }
 
 /// A row for each column of each part.
@@ -38,7 +48,10 @@ pub(crate) fn parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
             // By their numbers: a part may have a column under an earlier name.
             let current = &of.definition().columns.columns;
             let own = part.columns.columns.iter();
-            let own = own.filter(|column| current.iter().any(|known| known.id == column.id));
+            let is_kept =
+                |name: &str| PERSISTED.contains(&name) && schema.stored().all(|known| *known.name != *name);
+            let own = own
+                .filter(|column| is_kept(&column.name) || current.iter().any(|known| known.id == column.id));
             for (at, column) in own.enumerate() {
                 let name_now = current.iter().find(|known| known.id == column.id).map(|known| &known.name);
                 let declared = schema.columns.iter().find(|known| Some(&known.name) == name_now);
@@ -46,6 +59,7 @@ pub(crate) fn parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Table>> {
                 let mut row = row(database, name, of, part);
                 row.extend(details.iter().cloned());
                 row.extend([
+                    ("remove_time", Value::UInt(u32::MAX.into())),
                     ("column", Value::from(&**name_now.unwrap_or(&column.name))),
                     ("type", Value::from(column.ty.to_string().as_str())),
                     ("column_position", Value::UInt(at as u64 + 1)),

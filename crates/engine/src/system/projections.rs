@@ -70,6 +70,7 @@ pub(crate) fn projection_parts_columns(ctx: &QueryContext) -> Result<Arc<dyn Tab
         for (at, column) in projection.definition.columns.columns.iter().enumerate() {
             let mut row = row.clone();
             row.extend([
+                ("remove_time", Value::UInt(u32::MAX.into())),
                 ("column", Value::from(&*column.name)),
                 ("type", Value::from(column.ty.to_string().as_str())),
                 ("column_position", Value::UInt(at as u64 + 1)),

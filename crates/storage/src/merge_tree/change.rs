@@ -2,7 +2,7 @@
 
 use super::Partition;
 use super::checksums::Checksums;
-use super::columns::{ColumnsVersion, put_text};
+use super::columns::{ColumnsVersion, KeptBlocks, put_text};
 use super::part::{Part, PartData, PartInfo};
 use super::tokens::Token;
 use crate::disk::TableFolder;
@@ -131,6 +131,7 @@ impl Change {
                             info.columns
                         )
                     };
+                    let columns = columns.with_blocks(info.blocks);
                     let data = match kind {
                         ADDED_ROWS => PartData::Resident(decode_rows(&mut from, &columns, info.rows)?),
                         _ => {
@@ -168,7 +169,8 @@ fn encode_info(info: &PartInfo, out: &mut Vec<u8>) {
         info.number,
         info.min_block,
         info.max_block,
-        info.level.into(),
+        // With what it keeps of the blocks of its rows above the level.
+        u64::from(info.level) | info.blocks.bits() << 32,
         info.mutation,
         info.rows,
         info.bytes,
@@ -186,6 +188,7 @@ fn decode_info(from: &mut Cursor<'_>) -> Result<PartInfo> {
         *number = from.var_uint()?;
     }
     let [number, min_block, max_block, level, mutation, rows, bytes, raw_bytes, columns, modified] = numbers;
+    ensure!(level >> 34 == 0, INCORRECT_DATA, "The level of a part is too large: {level}");
     let narrow =
         |n: u64| u32::try_from(n).map_err(|_| err!(INCORRECT_DATA, "A number of a part is too large: {n}"));
     Ok(PartInfo {
@@ -193,7 +196,8 @@ fn decode_info(from: &mut Cursor<'_>) -> Result<PartInfo> {
         partition: Partition { id, shown },
         min_block,
         max_block,
-        level: narrow(level)?,
+        level: level as u32,
+        blocks: KeptBlocks::of_bits(level >> 32),
         mutation,
         rows,
         bytes,

@@ -19,6 +19,41 @@ pub struct VersionColumn {
     pub fill: Vector,
 }
 
+/// Which of the columns that say where a row came from are kept when parts are written anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeptBlocks {
+    /// `_block_number`: of the INSERT.
+    pub number: bool,
+    /// `_block_offset`: of the row among those that came with it.
+    pub offset: bool,
+}
+
+/// The numbers of these columns, which are in no version: a part has them behind its others.
+pub(super) const BLOCK_NUMBER: u32 = u32::MAX - 1;
+pub(super) const BLOCK_OFFSET: u32 = u32::MAX;
+
+impl KeptBlocks {
+    /// What one of both keeps.
+    pub fn or(self, other: KeptBlocks) -> KeptBlocks {
+        KeptBlocks { number: self.number || other.number, offset: self.offset || other.offset }
+    }
+
+    /// Their names and numbers.
+    pub fn columns(self) -> impl Iterator<Item = (&'static str, u32)> {
+        let number = self.number.then_some(("_block_number", BLOCK_NUMBER));
+        number.into_iter().chain(self.offset.then_some(("_block_offset", BLOCK_OFFSET)))
+    }
+
+    /// As a number of two bits.
+    pub(super) fn bits(self) -> u64 {
+        u64::from(self.number) | u64::from(self.offset) << 1
+    }
+
+    pub(super) fn of_bits(bits: u64) -> KeptBlocks {
+        KeptBlocks { number: bits & 1 != 0, offset: bits & 2 != 0 }
+    }
+}
+
 /// The stored columns of a table, in order.
 #[derive(Clone, Debug)]
 pub struct ColumnsVersion {
@@ -47,6 +82,21 @@ impl ColumnsVersion {
         let all =
             columns.into_iter().all(|(name, ty)| own.next().is_some_and(|c| *c.name == *name && c.ty == *ty));
         all && own.next().is_none()
+    }
+
+    /// The columns of a part of this version that keeps where its rows came from.
+    pub(super) fn with_blocks(self: &Arc<Self>, kept: KeptBlocks) -> Arc<ColumnsVersion> {
+        if kept == KeptBlocks::default() {
+            return self.clone();
+        }
+        let behind = kept.columns().map(|(name, id)| VersionColumn {
+            id,
+            name: name.into(),
+            ty: DataType::UInt64,
+            fill: Vector::defaults(&DataType::UInt64, 1),
+        });
+        let columns = self.columns.iter().cloned().chain(behind).collect();
+        Arc::new(ColumnsVersion { columns, ..(**self).clone() })
     }
 
     /// The position of a column by its number.

@@ -1,6 +1,6 @@
 //! What a table is defined as.
 
-use super::columns::ColumnsVersion;
+use super::columns::{ColumnsVersion, KeptBlocks};
 use super::keys::TableKeys;
 use crate::{ColumnSchema, TableSchema};
 use chalet_base::{Result, err};
@@ -35,8 +35,8 @@ pub struct Definition {
     pub columns: Arc<ColumnsVersion>,
     /// An INSERT that is one of so many last ones again is not done again.
     pub dedup_window: usize,
-    /// Are rows to keep the numbers of the INSERTs that they came with?
-    pub keeps_blocks: bool,
+    /// What rows keep of where they came from when their parts are written anew.
+    pub keeps_blocks: KeptBlocks,
     /// `index_granularity_bytes` is not 0.
     pub is_adaptive: bool,
     pub implicit_indexes: ImplicitIndexes,

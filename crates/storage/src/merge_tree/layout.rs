@@ -1,6 +1,6 @@
 //! Which columns a scan reads of a part: its own may be others than the table's by now.
 
-use super::columns::ColumnsVersion;
+use super::columns::{BLOCK_NUMBER, BLOCK_OFFSET, ColumnsVersion};
 use super::definition::Definition;
 use super::part::Part;
 use super::stored_type::from_stored;
@@ -25,8 +25,10 @@ pub(super) enum Place {
     StartingOffset,
     /// The number of the row's granule in its part.
     GranuleOffset,
-    /// Of the INSERT that it came with, or of the first of them.
+    /// Of the INSERT that it came with, or of the first of them where the part does not keep it.
     BlockNumber,
+    /// The number of the row among those that came with it, or that of the row in a part that does not keep it.
+    BlockOffset,
     DataVersion,
     PartUuid,
     DiskName,
@@ -38,7 +40,17 @@ pub(super) enum Place {
 
 impl Place {
     pub fn needs_numbers(&self) -> bool {
-        matches!(self, Place::Offset | Place::GranuleOffset)
+        matches!(self, Place::Offset | Place::GranuleOffset | Place::BlockOffset)
+    }
+
+    /// The number of the column that a part may have of it.
+    fn stored_as(&self) -> Option<u32> {
+        match self {
+            Place::Stored(id, _) => Some(*id),
+            Place::BlockNumber => Some(BLOCK_NUMBER),
+            Place::BlockOffset => Some(BLOCK_OFFSET),
+            _ => None,
+        }
     }
 }
 
@@ -55,7 +67,7 @@ pub(super) fn places(
             "_partition_id" if column.is_virtual => Place::PartitionId,
             "_part_index" if column.is_virtual => Place::PartIndex,
             "_part_offset" if column.is_virtual => Place::Offset,
-            "_block_offset" if column.is_virtual => Place::Offset,
+            "_block_offset" if column.is_virtual => Place::BlockOffset,
             "_part_starting_offset" if column.is_virtual => Place::StartingOffset,
             "_part_granule_offset" if column.is_virtual => Place::GranuleOffset,
             "_block_number" if column.is_virtual => Place::BlockNumber,
@@ -124,10 +136,7 @@ impl Layout {
         let mut computed = Vec::new();
         let mut at = 0;
         while let Some(place) = places.get(at) {
-            let position = match place {
-                Place::Stored(id, _) => part.columns.position(*id),
-                _ => None,
-            };
+            let position = place.stored_as().and_then(|id| part.columns.position(id));
             if let (Place::Stored(id, _), None) = (place, position)
                 && let Some((column, inputs)) = definition.default_over_others(*id)?
             {

@@ -74,6 +74,7 @@ mod stored_type;
 mod table;
 mod tokens;
 
+pub use columns::KeptBlocks;
 pub use definition::{Defaults, Definition, ImplicitIndexes};
 pub use inserter::PartsInserter;
 pub use keys::{SortingKey, TableKeys};

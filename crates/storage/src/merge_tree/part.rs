@@ -2,7 +2,7 @@
 
 use super::Partition;
 use super::checksums::Checksums;
-use super::columns::ColumnsVersion;
+use super::columns::{ColumnsVersion, KeptBlocks};
 use super::mapping::LastMapping;
 use super::partition_bounds::PartitionBounds;
 use super::projection::{PartProjections, ProjectionDefinition};
@@ -40,6 +40,8 @@ pub struct PartInfo {
     pub columns: u32,
     /// When it was made, in seconds since 1970.
     pub modified: u32,
+    /// What it keeps of where its rows came from.
+    pub blocks: KeptBlocks,
 }
 
 impl PartInfo {

@@ -114,6 +114,8 @@ pub(super) struct PartWriter {
     file: Arc<File>,
     path: PathBuf,
     checksums: Arc<Mutex<Checksummer>>,
+    /// Of the columns, as the table has them.
+    types: Vec<DataType>,
     /// Columns whose lengths stand behind all columns.
     with_lengths: Vec<usize>,
     is_finished: bool,
@@ -139,7 +141,9 @@ impl PartWriter {
         let checksums: Arc<Mutex<Checksummer>> = Arc::default();
         let counted = Summed { file: SequentialWriter::new(file.clone()), checksums: checksums.clone() };
         let sink: Box<dyn Sink> = Box::new(io::BufWriter::with_capacity(1 << 18, counted));
-        let mut made = PartWriter { writer: None, file, path, checksums, with_lengths, is_finished: false };
+        let types = columns.columns.iter().map(|column| column.ty.clone()).collect();
+        let mut made =
+            PartWriter { writer: None, file, path, checksums, types, with_lengths, is_finished: false };
         let request = WriteRequest {
             settings: Arc::new(settings(*granularity)),
             page_rows: Some(*granularity),
@@ -154,7 +158,8 @@ impl PartWriter {
     /// Appends rows.
     pub fn write(&mut self, block: &Block) -> Result<()> {
         let Some(writer) = &mut self.writer else { bail!(LOGICAL_ERROR, "The part is written already") };
-        let mut columns = block.columns().iter().map(to_stored).collect::<Result<Vec<_>>>()?;
+        let columns = block.columns().iter().zip(&self.types);
+        let mut columns = columns.map(|(column, ty)| to_stored(column, ty)).collect::<Result<Vec<_>>>()?;
         for &column in &self.with_lengths {
             columns.push(lengths(&columns[column])?);
         }

@@ -1,6 +1,7 @@
 //! Making parts: rows of one partition in their order.
 
 use super::Partition;
+use super::columns::KeptBlocks;
 use super::definition::Definition;
 use super::part::{Part, PartInfo};
 use super::part_file::path_of;
@@ -19,6 +20,7 @@ pub struct Rewrite {
     partition: Partition,
     number: u64,
     rows: RowsWriter,
+    blocks: KeptBlocks,
 }
 
 /// Which blocks and merges a part has behind it.
@@ -41,12 +43,21 @@ impl Rewrite {
         let number = parts.next_number();
         let path = parts.folder().map(|folder| path_of(folder, number));
         let rows = RowsWriter::new(definition.clone(), path, indexes);
-        Rewrite { parts, definition, partition, number, rows }
+        Rewrite { parts, definition, partition, number, rows, blocks: KeptBlocks::default() }
     }
 
     /// The same with so many threads that encode at once.
     pub fn with_threads(mut self, threads: usize) -> Rewrite {
         self.rows.set_threads(threads);
+        self
+    }
+
+    /// The same for rows that come with where they came from, as [`MergeTree::kept_schema`](super::MergeTree::kept_schema) has it.
+    pub fn keeping_blocks(mut self, kept: KeptBlocks) -> Rewrite {
+        self.blocks = kept;
+        let columns = self.definition.columns.with_blocks(kept);
+        self.definition = Arc::new(Definition { columns, ..Definition::clone(&self.definition) });
+        self.rows.set_definition(self.definition.clone());
         self
     }
 
@@ -79,6 +90,7 @@ impl Rewrite {
             raw_bytes,
             columns: self.definition.columns.number,
             modified: now(),
+            blocks: self.blocks,
         };
         let part = Part::new(info, self.definition.columns.clone(), data, self.parts.folder().cloned());
         indexes.map_or(Ok(()), |indexes| part.write_indexes(indexes))?;

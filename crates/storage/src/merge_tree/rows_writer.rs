@@ -62,6 +62,11 @@ impl RowsWriter {
         self.threads = threads;
     }
 
+    /// Another definition, before there are rows.
+    pub fn set_definition(&mut self, definition: Arc<Definition>) {
+        self.definition = definition;
+    }
+
     /// Appends rows, which come in their order; the columns are those that are stored.
     pub fn write(&mut self, block: Block) -> Result<()> {
         if block.is_empty() {

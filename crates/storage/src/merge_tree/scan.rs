@@ -589,6 +589,16 @@ impl Shared {
             |value: Value, ty: &DataType| Ok(Column::constant(Vector::of_value(&value, ty)?, n_rows));
         for (place, read_at) in layout.places.iter().zip(&layout.read) {
             made.push(match place {
+                Place::BlockNumber | Place::BlockOffset if read_at.is_some() => {
+                    let at = read_at.unwrap_or_default();
+                    layout.converted(
+                        at,
+                        read[at].clone(),
+                        is_resident,
+                        &DataType::UInt64,
+                        &self.definition.cast,
+                    )?
+                }
                 Place::Stored(id, ty) => match read_at {
                     Some(at) => {
                         let cast = &self.definition.cast;
@@ -615,7 +625,7 @@ impl Shared {
                 Place::RowExists => constant(Value::UInt(1), &DataType::UInt8)?,
                 Place::Distance => constant(Value::Float(0.0), &DataType::Float32)?,
                 Place::SampleFactor => constant(Value::Float(1.0), &DataType::Float64)?,
-                Place::Offset => numbered(&numbers)?.clone(),
+                Place::Offset | Place::BlockOffset => numbered(&numbers)?.clone(),
                 Place::GranuleOffset => self.granules(numbered(&numbers)?)?,
             });
         }

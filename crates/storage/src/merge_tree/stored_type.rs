@@ -2,7 +2,7 @@
 //! conversion either way.
 
 use chalet_base::{Result, bail};
-use chalet_columns::{Buf, Column, Data, Fixed, List, Struct, Vector};
+use chalet_columns::{Buf, Column, Data, Fixed, List, NullBuffer, Struct, Vector};
 use chalet_types::{DataType, TupleField};
 use std::sync::Arc;
 
@@ -31,7 +31,12 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
             _ => FixedString(32),
         },
         LowCardinality(inner) => stored_type(inner)?,
-        Nullable(inner) if !matches!(**inner, Tuple(_)) => stored_type(inner)?.nullable(),
+        // The tuple, and whether it is NULL.
+        Nullable(inner) if matches!(**inner, Tuple(_)) => {
+            let field = |name: &str, ty| TupleField { name: Some(name.into()), ty };
+            Tuple([field("value", stored_type(inner)?), field("is_null", UInt8)].into())
+        }
+        Nullable(inner) => stored_type(inner)?.nullable(),
         Array(inner) => stored_type(inner)?.array(),
         Map(key, value) => DataType::map(stored_type(key)?, stored_type(value)?),
         Tuple(fields) if !fields.is_empty() => {
@@ -42,42 +47,57 @@ pub(super) fn stored_type(ty: &DataType) -> Option<DataType> {
         }
         Variant(_) | Dynamic(_) => String.nullable(),
         Json(_) => String,
-        Nullable(_) | Tuple(_) | Nothing => return None,
+        Tuple(_) | Nothing => return None,
     })
 }
 
 /// Do values of the type compare as those of its stored type? Bytes of wide numbers do not.
 pub(super) fn keeps_order(ty: &DataType) -> bool {
     use DataType::*;
-    !matches!(
-        ty.bare(),
-        Variant(_)
-            | Dynamic(_)
-            | Json(_)
-            | UInt128
-            | Int128
-            | UInt256
-            | Int256
-            | Decimal { precision: 19.., .. }
-            | BFloat16
-            | QBit(_)
-            | Uuid
-            | IPv6
-    )
+    !is_nullable_tuple(ty)
+        && !matches!(
+            ty.bare(),
+            Variant(_)
+                | Dynamic(_)
+                | Json(_)
+                | UInt128
+                | Int128
+                | UInt256
+                | Int256
+                | Decimal { precision: 19.., .. }
+                | BFloat16
+                | QBit(_)
+                | Uuid
+                | IPv6
+        )
 }
 
-/// A column as files have it.
-pub(super) fn to_stored(column: &Column) -> Result<Column> {
+fn is_nullable_tuple(ty: &DataType) -> bool {
+    matches!(ty, DataType::Nullable(inner) if matches!(**inner, DataType::Tuple(_)))
+}
+
+/// A column of a type as files have it.
+pub(super) fn to_stored(column: &Column, ty: &DataType) -> Result<Column> {
     Ok(match column {
-        Column::Flat(vector) => Column::Flat(vector_to_stored(vector)?),
+        Column::Flat(vector) => Column::Flat(vector_to_stored(vector, ty)?),
         other => {
             let flat = other.flat();
-            Column::Flat(vector_to_stored(&flat)?)
+            Column::Flat(vector_to_stored(&flat, ty)?)
         }
     })
 }
 
-fn vector_to_stored(vector: &Vector) -> Result<Vector> {
+fn vector_to_stored(vector: &Vector, ty: &DataType) -> Result<Vector> {
+    if let (DataType::Nullable(inner), true) = (ty, is_nullable_tuple(ty)) {
+        let len = vector.len();
+        let tuple = vector_to_stored(&Vector::new(vector.data.clone(), None), inner)?;
+        let nulls: Vec<u8> = match &vector.validity {
+            Some(validity) => validity.iter().map(|is_there| u8::from(!is_there)).collect(),
+            None => vec![0; len],
+        };
+        let fields = vec![tuple, Vector::from(nulls)];
+        return Ok(Vector::new(Data::Struct(Struct { fields, len }), None));
+    }
     let fixed = |width, bytes| Data::Fixed(Fixed { width, bytes: Buf::from_arrow(bytes) });
     let data = match &vector.data {
         Data::U128(values) => fixed(16, values.to_arrow()),
@@ -85,14 +105,17 @@ fn vector_to_stored(vector: &Vector) -> Result<Vector> {
         Data::U256(values) => fixed(32, values.to_arrow()),
         Data::I256(values) => fixed(32, values.to_arrow()),
         Data::BF16(values) => Data::U16(Buf::from_arrow(values.to_arrow())),
-        Data::List(list) => Data::List(List {
-            offsets: list.offsets.clone(),
-            values: Arc::new(vector_to_stored(&list.values)?),
-        }),
-        Data::Struct(Struct { fields, len }) => Data::Struct(Struct {
-            fields: fields.iter().map(vector_to_stored).collect::<Result<_>>()?,
-            len: *len,
-        }),
+        Data::List(list) => {
+            let Some(element) = ty.bare().element() else { bail!(LOGICAL_ERROR, "{ty} has no elements") };
+            let values = Arc::new(vector_to_stored(&list.values, &element)?);
+            Data::List(List { offsets: list.offsets.clone(), values })
+        }
+        Data::Struct(Struct { fields, len }) => {
+            let DataType::Tuple(parts) = ty.bare() else { bail!(LOGICAL_ERROR, "{ty} has no elements") };
+            let fields = fields.iter().zip(parts.iter());
+            let fields = fields.map(|(vector, part)| vector_to_stored(vector, &part.ty));
+            Data::Struct(Struct { fields: fields.collect::<Result<_>>()?, len: *len })
+        }
         other => other.clone(),
     };
     Ok(Vector::new(data, vector.validity.clone()))
@@ -103,6 +126,7 @@ pub(super) fn is_same(ty: &DataType) -> bool {
     use DataType::*;
     match ty {
         UInt128 | Int128 | UInt256 | Int256 | BFloat16 | Decimal { precision: 19.., .. } => false,
+        _ if is_nullable_tuple(ty) => false,
         LowCardinality(inner) | Nullable(inner) => is_same(inner),
         Array(inner) => is_same(inner),
         Map(key, value) => is_same(key) && is_same(value),
@@ -121,6 +145,13 @@ pub(super) fn from_stored(column: Column, ty: &DataType) -> Result<Column> {
 
 fn vector_from_stored(vector: &Vector, ty: &DataType) -> Result<Vector> {
     use DataType::*;
+    if let (Nullable(inner), true, Data::Struct(stored)) = (ty, is_nullable_tuple(ty), &vector.data) {
+        let [tuple, nulls] = &stored.fields[..] else {
+            bail!(LOGICAL_ERROR, "{ty} is not stored as two columns")
+        };
+        let validity = NullBuffer::from_iter(nulls.values::<u8>()?.iter().map(|null| *null == 0));
+        return Ok(Vector::new(vector_from_stored(tuple, inner)?.data, Some(validity)));
+    }
     let data = match (&vector.data, ty.bare()) {
         (Data::Fixed(fixed), UInt128) => Data::U128(aligned(fixed)),
         (Data::Fixed(fixed), Int128 | Decimal { precision: 19..=38, .. }) => Data::I128(aligned(fixed)),

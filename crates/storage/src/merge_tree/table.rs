@@ -1,7 +1,7 @@
 //! A table of the MergeTree family.
 
 use super::change::Change;
-use super::columns::{ColumnsVersion, VersionColumn};
+use super::columns::{ColumnsVersion, KeptBlocks, VersionColumn};
 use super::definition::{Defaults, Definition, ImplicitIndexes};
 use super::inserter::PartsInserter;
 use super::memo::Memo;
@@ -57,8 +57,8 @@ pub struct TableSettings {
     pub granularity: usize,
     /// `non_replicated_deduplication_window`.
     pub dedup_window: usize,
-    /// `enable_block_number_column` or `enable_block_offset_column`: rows keep where they came from when parts are merged.
-    pub keeps_blocks: bool,
+    /// `enable_block_number_column` and `enable_block_offset_column`: rows keep where they came from when parts are merged.
+    pub keeps_blocks: KeptBlocks,
     /// Are granules no larger than `index_granularity_bytes`? 0 says no: `mergeTreeIndex` ends with the last granule then.
     pub is_adaptive: bool,
     pub implicit_indexes: ImplicitIndexes,
@@ -88,12 +88,10 @@ fn definition_hash(schema: &TableSchema) -> u64 {
     xxh3_64(said.collect::<String>().as_bytes()).max(1)
 }
 
-fn with_virtual(schema: TableSchema, keeps_blocks: bool) -> TableSchema {
+fn with_virtual(schema: TableSchema) -> TableSchema {
     let mut columns = schema.columns.to_vec();
     for (name, comment) in VIRTUAL {
-        let is_block = name.starts_with("_block");
-        // Merges forget where rows came from: no answer is better than another one.
-        if schema.index_of(name).is_some() || (is_block && keeps_blocks) {
+        if schema.index_of(name).is_some() {
             continue;
         }
         let ty = match name {
@@ -104,7 +102,7 @@ fn with_virtual(schema: TableSchema, keeps_blocks: bool) -> TableSchema {
             "_row_exists" => DataType::UInt8,
             _ => DataType::UInt64,
         };
-        let codec = if is_block { "Delta, LZ4" } else { "" };
+        let codec = if name.starts_with("_block") { "Delta, LZ4" } else { "" };
         let plain = ColumnSchema::virtual_column(name, ty);
         columns.push(ColumnSchema { comment: comment.into(), codec: codec.into(), ..plain });
     }
@@ -131,7 +129,7 @@ impl MergeTree {
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
             implicit_indexes: layout.implicit_indexes,
-            schema: with_virtual(schema, layout.keeps_blocks),
+            schema: with_virtual(schema),
             columns: Arc::new(columns),
             format,
             cast,
@@ -173,7 +171,7 @@ impl MergeTree {
             keeps_blocks: layout.keeps_blocks,
             is_adaptive: layout.is_adaptive,
             implicit_indexes: layout.implicit_indexes,
-            schema: with_virtual(schema, layout.keeps_blocks),
+            schema: with_virtual(schema),
             columns,
             format,
             cast,
@@ -200,11 +198,26 @@ impl MergeTree {
         let columns = ColumnsVersion { number, columns: columns.into(), definition };
         super::part_file::structure(&columns)?;
         let definition = Definition {
-            schema: with_virtual(schema, self.definition.keeps_blocks),
+            schema: with_virtual(schema),
             columns: Arc::new(columns),
             ..Definition::clone(&self.definition)
         };
         Ok(MergeTree::of(definition, self.parts.clone()))
+    }
+
+    /// The columns of the table, and behind them, as if they were stored, those that say where rows came from.
+    pub fn kept_schema(&self, kept: KeptBlocks) -> TableSchema {
+        let schema = &self.definition.schema;
+        let own = schema.columns.iter().filter(|column| !column.is_virtual).cloned();
+        let kept = kept.columns().map(|(name, _)| ColumnSchema::new(name, DataType::UInt64));
+        TableSchema { columns: own.chain(kept).collect(), ..schema.clone() }
+    }
+
+    /// Where the columns of [`kept_schema`](Self::kept_schema) are in the schema.
+    pub fn kept_positions(&self, kept: KeptBlocks) -> Vec<usize> {
+        let schema = &self.definition.schema;
+        let kept = kept.columns().filter_map(|(name, _)| schema.index_of(name));
+        schema.stored_positions().into_iter().chain(kept).collect()
     }
 
     /// A number for a new column.

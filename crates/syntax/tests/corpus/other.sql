@@ -121,4 +121,3 @@ SELECT * FROM viewIfPermitted(SELECT 1 AS a ELSE null('a UInt8'))
 SELECT a FROM t SETTINGS a = {'k': 'v', 'l': 'm'}
 SET TIME ZONE 'UTC'
 SET param_user = john
-SYSTEM START a..2.x

@@ -3,8 +3,8 @@
 use super::columns::{Altered, Draft, check_not_in_keys, definition_of};
 use super::target::engine_column_may_become;
 use super::uses;
+use crate::column_checks::check_usable;
 use crate::query_context::QueryContext;
-use crate::statements::create;
 use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::table_columns::bind_over;
 use chalet_plan::Expr;
@@ -132,7 +132,7 @@ impl Draft<'_> {
 
 /// Fails for a type without values, and where CAST has no way from a type to the new one, whatever rows there are.
 fn check_convertible(name: &str, from: &DataType, to: &ColumnSchema, ctx: &QueryContext) -> Result<()> {
-    create::check_usable(to)?;
+    check_usable(to)?;
     let field = ctx.ids.field(name, from.clone());
     let column = (name.to_string(), Expr::Column(field.id, field.ty));
     let cast = format!("CAST({}, {})", in_backquotes(name), string_literal(to.ty.to_string()));

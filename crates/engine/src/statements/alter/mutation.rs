@@ -9,6 +9,7 @@ use crate::projections::write;
 use crate::query_context::QueryContext;
 use crate::skip_indexes;
 use crate::statements::create;
+use crate::stored_columns::check_rows_stay;
 use crate::tables::existing;
 use chalet_base::{Error, Result, bail, codes, ensure, err};
 use chalet_storage::catalog::{in_backquotes, quoted};
@@ -18,7 +19,7 @@ use chalet_storage::memory::MemoryTable;
 use chalet_storage::merge_tree::change::Change;
 use chalet_storage::merge_tree::part::PartInfo;
 use chalet_storage::merge_tree::parts::MutationRecord;
-use chalet_storage::merge_tree::{Lineage, MergeTree, PartSet};
+use chalet_storage::merge_tree::{KeptBlocks, Lineage, MergeTree, PartSet};
 use chalet_storage::{ColumnSchema, DefaultKind, RowMerging, Table, TableSchema};
 use chalet_syntax::ast;
 use chalet_syntax::print::string_literal;
@@ -83,7 +84,9 @@ pub(crate) fn delete(
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
     let (table, _) = existing(name, ctx)?;
-    let columns = stored_names(&table.schema()).join(", ");
+    let kept = kept_blocks(&*table)?;
+    let columns = stored_names(&kept_schema(&*table, kept)).join(", ");
+    check_rows(where_)?;
     // Rows for which the condition is NULL stay.
     // DELETE FROM sets a mask by `if`, which takes no other numbers than 0 and 1 for its condition.
     let stays = match is_lightweight {
@@ -91,7 +94,7 @@ pub(crate) fn delete(
         false => format!("isZeroOrNull({where_})"),
     };
     let rows = |source: &str| format!("SELECT {columns} FROM {source} WHERE {stays}");
-    let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
+    let mutation = mutate(&*table, name, &rows, partition, where_, kept, ctx)?;
     let (what, partition) =
         (if is_lightweight { "UPDATE _row_exists = 0" } else { "DELETE" }, in_partition(partition));
     note(&*table, mutation, format!("({what}{partition} WHERE {})", noted_condition(where_, ctx)));
@@ -105,6 +108,10 @@ fn in_partition(partition: Option<&ast::Partition>) -> String {
         Some(ast::Partition::Id(expr)) => format!(" IN PARTITION ID {expr}"),
         Some(ast::Partition::All) | None => String::new(),
     }
+}
+
+fn check_rows(written: &ast::Expr) -> Result<()> {
+    check_rows_stay(written, || err!(UNEXPECTED_EXPRESSION, "arrayJoin is not allowed in mutations"))
 }
 
 /// Tells `system.mutations` of one that is done.
@@ -156,17 +163,19 @@ pub(crate) fn update(
         }
     }
     check_assignments(&*table, &table.schema(), assignments)?;
+    assignments.iter().map(|(_, value)| value).chain([where_]).try_for_each(check_rows)?;
     let assigned: Vec<Assigned> =
         assignments.iter().map(|(column, value)| (column.name.as_str(), value.clone())).collect();
     let condition = match is_lightweight {
         true => format!("NOT isZeroOrNull({where_})"),
         false => where_.to_string(),
     };
-    let schema = table.schema();
+    let kept = kept_blocks(&*table)?;
+    let schema = kept_schema(&*table, kept);
     let computed = computed_from(&schema, assignments.iter().map(|(column, _)| column.name.as_str()))?;
     let computed = |column: &ColumnSchema| computed.contains(&column.name);
     let rows = updated_rows(&schema, &assigned, Some(&condition), &computed)?;
-    let mutation = mutate(&*table, name, &rows, partition, where_, ctx)?;
+    let mutation = mutate(&*table, name, &rows, partition, where_, kept, ctx)?;
     let set: Vec<String> =
         assignments.iter().map(|(column, value)| format!("{} = {value}", quoted(&column.name))).collect();
     let where_ = noted_condition(where_, ctx);
@@ -188,8 +197,23 @@ pub(super) fn rewrite(
     ctx: &QueryContext,
 ) -> Result<()> {
     materialized::check_own(name, ctx)?;
-    let rows = updated_rows(&table.schema(), assigned, None, computed)?;
-    mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, ctx).map(drop)
+    let kept = kept_blocks(table)?;
+    let rows = updated_rows(&kept_schema(table, kept), assigned, None, computed)?;
+    mutate(table, name, &rows, partition, &chalet_syntax::parse_expression("1")?, kept, ctx).map(drop)
+}
+
+/// The columns of rows that are written anew.
+fn kept_schema(table: &dyn Table, kept: KeptBlocks) -> TableSchema {
+    let merge_tree = table.as_any().downcast_ref::<MergeTree>();
+    merge_tree.map_or_else(|| table.schema(), |table| table.kept_schema(kept))
+}
+
+/// What is kept of where rows came from: what the table says, and what its parts have already.
+fn kept_blocks(table: &dyn Table) -> Result<KeptBlocks> {
+    let Some(table) = table.as_any().downcast_ref::<MergeTree>() else { return Ok(KeptBlocks::default()) };
+    let parts = table.parts().snapshot()?;
+    let of_parts = parts.parts.iter().map(|part| part.info.blocks);
+    Ok(of_parts.fold(table.definition().keeps_blocks, KeptBlocks::or))
 }
 
 /// The query for all rows of a source, with new values in those that a condition holds for, or in all.
@@ -262,6 +286,8 @@ fn check_assignments(
     for (at, (ident, _)) in assignments.iter().enumerate() {
         let name = &ident.name;
         let Some(column) = schema.stored().find(|column| *column.name == **name) else {
+            let is_virtual = schema.index_of(name).is_some_and(|at| schema.columns[at].is_virtual);
+            ensure!(!is_virtual, NOT_IMPLEMENTED, "Update is not supported for virtual column `{name}`");
             bail!(NO_SUCH_COLUMN_IN_TABLE, "There is no column `{name}` in table");
         };
         ensure!(
@@ -301,6 +327,7 @@ fn mutate(
     rows: &dyn Fn(&str) -> String,
     partition: Option<&ast::Partition>,
     where_: &ast::Expr,
+    kept: KeptBlocks,
     ctx: &QueryContext,
 ) -> Result<Option<Mutation>> {
     let is_kept_whole = table.as_any().is::<MemoryTable>()
@@ -337,7 +364,7 @@ fn mutate(
         if n_concerned == 0 {
             continue;
         }
-        let out = table.rewrite_part(part.info.partition.clone(), indexes.clone());
+        let out = table.rewrite_part(part.info.partition.clone(), indexes.clone()).keeping_blocks(kept);
         let info = &part.info;
         let out = run(of_part, &rows(&named(name)), ctx, out, |out, block| out.write(block))
             .map_err(|error| unfinished(error, mutation, info))?;

@@ -119,6 +119,7 @@ fn change(
         let engine = format!("{clauses}{}", settings.shown());
         let mut definition = Definition::clone(table.definition());
         definition.dedup_window = settings.of_table.dedup_window;
+        definition.keeps_blocks = settings.of_table.keeps_blocks;
         if let RowMerging::Replacing { allows_cleanup, .. } = &mut definition.keys.merging {
             *allows_cleanup = settings.cleanup;
         }

@@ -1,7 +1,7 @@
 //! Parts whose columns have a type of an earlier version are written anew before it changes once more: values become what each
 //! change in turn has made of them, and not what the last makes of the first.
 
-use crate::merge_tree::merge::open_part;
+use crate::merge_tree::merge::open_kept;
 use crate::projections::program::programs;
 use crate::projections::write;
 use crate::query_context::QueryContext;
@@ -36,8 +36,9 @@ pub(super) fn settle(table: &MergeTree, columns: &[u32], ctx: &QueryContext) -> 
     let mut change = Change::default();
     for part in &parts {
         let info = &part.info;
-        let mut out = table.rewrite_part(info.partition.clone(), indexes.clone());
-        let mut rows = open_part(table, part, 1)?;
+        let kept = table.definition().keeps_blocks.or(info.blocks);
+        let mut out = table.rewrite_part(info.partition.clone(), indexes.clone()).keeping_blocks(kept);
+        let mut rows = open_kept(table, part, 1, kept)?;
         while let Some(morsel) = rows.next()? {
             check()?;
             out.write(morsel.block)?;

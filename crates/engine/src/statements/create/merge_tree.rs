@@ -4,16 +4,16 @@ use super::columns::{declared_schema, stored_schema};
 use super::engine::{Engine, Found, New};
 use super::merge_tree_settings::MergeTreeSettings;
 use super::{old_syntax, projection, row_merging, sampling, skip_index, ttl};
-use crate::column_checks::{check_statistics, is_reserved};
+use crate::column_checks::{check_statistics, check_usable, is_reserved};
 use crate::formats::FORMATS;
 use crate::implicit_indexes;
 use crate::merge_tree::part_defaults::PartDefaults;
 use crate::query_context::QueryContext;
 use crate::reading::detached_caster;
-use crate::stored_columns::{bind_stored, validate};
+use crate::stored_columns::{bind_stored, check_rows_stay, validate};
 use crate::tables;
 use crate::written_keys::written_keys;
-use chalet_base::{Result, bail, ensure};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_function_api::Volatility;
 use chalet_plan::Expr;
 use chalet_storage::merge_tree::{MergeTree, SortingKey, TableKeys};
@@ -88,7 +88,13 @@ pub(super) fn create(new: &New) -> Result<(Arc<dyn Table>, String)> {
             check_statistics(column, &declared.ty, new.ctx)?;
         }
     }
+    schema.stored().try_for_each(check_usable)?;
     check_keys(&keys, &settings, &schema, new.ctx)?;
+    if let Some(version) =
+        row_merging::version_in_key(new.engine.name, row_merging::arguments(written), &schema)?
+    {
+        check_expression("Sorting", &version, settings.nullable_key, &schema, new.ctx)?;
+    }
     if let Some(sample_by) = &written.sample_by {
         sampling::check(sample_by, &keys, &settings, &schema, new.ctx)?;
     }
@@ -270,12 +276,14 @@ fn check_expression(
     ctx: &QueryContext,
 ) -> Result<Expr> {
     let mut has_subquery = false;
-    chalet_syntax::visit::walk(&chalet_syntax::parse_expression(text)?, &mut |e| {
+    let written = chalet_syntax::parse_expression(text)?;
+    chalet_syntax::visit::walk(&written, &mut |e| {
         has_subquery |= matches!(e.kind, ExprKind::Subquery(_) | ExprKind::Exists(_));
         !has_subquery
     });
     ensure!(!has_subquery, BAD_ARGUMENTS, "Key expressions cannot contain subqueries");
     let bound = bind_stored([text], schema, ctx)?.1.swap_remove(0);
+    check_rows_stay(&written, || err!(ILLEGAL_COLUMN, "{which} key cannot contain array joins"))?;
     if let Some(part) = changing_part(text, ctx)? {
         bail!(
             BAD_ARGUMENTS,

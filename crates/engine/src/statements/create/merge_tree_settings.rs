@@ -6,7 +6,7 @@ use crate::settings::{self, merge_tree};
 use crate::written_settings::setting_text;
 use chalet_base::{Result, bail, ensure};
 use chalet_binder::table_columns::bind_constant;
-use chalet_storage::merge_tree::{ImplicitIndexes, TableSettings};
+use chalet_storage::merge_tree::{ImplicitIndexes, KeptBlocks, TableSettings};
 use chalet_syntax::ast::{self, ExprKind};
 
 const GRANULARITY: &str = "index_granularity";
@@ -76,7 +76,7 @@ impl MergeTreeSettings {
             of_table: TableSettings {
                 granularity: DEFAULT_GRANULARITY,
                 dedup_window: 0,
-                keeps_blocks: false,
+                keeps_blocks: KeptBlocks::default(),
                 is_adaptive: true,
                 implicit_indexes: ImplicitIndexes::default(),
             },
@@ -122,7 +122,8 @@ impl MergeTreeSettings {
             }
             settings.shown.push(format!("{name} = {as_written}"));
         }
-        settings.of_table.keeps_blocks = settings.keeps_block_number || settings.keeps_block_offset;
+        settings.of_table.keeps_blocks =
+            KeptBlocks { number: settings.keeps_block_number, offset: settings.keeps_block_offset };
         settings.of_table.implicit_indexes = implicit;
         settings.of_table.is_adaptive = bytes != Some(0);
         if let Some(bytes) = bytes.filter(|&bytes| bytes > 0) {

@@ -57,5 +57,5 @@ pub(crate) use self::materialized::{
 pub(crate) use self::merge_tree::{check_keys, sorting_key, sorting_keys};
 pub(crate) use self::merge_tree_settings::{MergeTreeSettings, value_of};
 pub(crate) use self::stored::stored;
-pub(crate) use self::table::{check_usable, table};
+pub(crate) use self::table::table;
 pub(crate) use self::view::{comment_view, qualify, view};

@@ -4,7 +4,8 @@ use super::merge_tree::check_key_type;
 use super::merge_tree_settings::check_name;
 use crate::projections::declared::{aggregates, parsed};
 use crate::query_context::QueryContext;
-use chalet_base::{Result, bail, ensure};
+use crate::stored_columns::check_rows_stay;
+use chalet_base::{Result, bail, ensure, err};
 use chalet_binder::bind_query;
 use chalet_storage::fixed::FixedTable;
 use chalet_storage::merge_tree::MERGE_TREE;
@@ -103,5 +104,8 @@ fn check_one(written: &ProjectionDef, schema: &TableSchema, ctx: &QueryContext) 
         "When aggregation is used in projection, ORDER BY cannot be specified"
     );
     ensure!(is_aggregate || !sorted.is_empty(), BAD_ARGUMENTS, "ORDER BY cannot be empty");
+    for item in &sorted {
+        check_rows_stay(&item.expr, || err!(ILLEGAL_COLUMN, "Sorting key cannot contain array joins"))?;
+    }
     Ok(())
 }

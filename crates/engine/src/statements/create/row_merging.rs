@@ -162,6 +162,16 @@ pub(super) fn checked(engine: &str, args: &[Expr], schema: &TableSchema) -> Resu
     Ok(merging)
 }
 
+/// The version of an engine by which rows are sorted, too: it is checked as a key before anything else is.
+pub(super) fn version_in_key(engine: &str, args: &[Expr], schema: &TableSchema) -> Result<Option<String>> {
+    Ok(match of(engine, args)? {
+        RowMerging::VersionedCollapsing { version, .. } if schema.index_of(&version).is_some() => {
+            Some(chalet_storage::catalog::quoted(&version))
+        }
+        _ => None,
+    })
+}
+
 fn check_sign(engine: &str, column: &ColumnSchema) -> Result<()> {
     let ColumnSchema { name, ty, .. } = column;
     ensure!(

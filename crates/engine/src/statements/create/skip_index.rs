@@ -3,8 +3,8 @@
 use super::merge_tree::changing_part;
 use super::vector_index;
 use crate::query_context::QueryContext;
-use crate::stored_columns::bind_with_aliases;
-use chalet_base::{Result, bail, ensure};
+use crate::stored_columns::{bind_with_aliases, check_rows_stay};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::{SkipIndex, TableSchema};
 use chalet_syntax::ast::{self, Expr, ExprKind, Literal};
 use chalet_types::DataType;
@@ -83,6 +83,10 @@ fn types_of(index: &SkipIndex, schema: &TableSchema, ctx: &QueryContext) -> Resu
         "Skip index '{name}' must have at least one column in its expression."
     );
     let (_, bound) = bind_with_aliases(list.iter().map(String::as_str), schema, ctx)?;
+    check_rows_stay(&written, || {
+        let error = err!(INCORRECT_QUERY, "Secondary index '{name}' cannot contain array joins");
+        error.context(format!("When validating secondary index `{name}`"))
+    })?;
     if let Some(part) = changing_part(expr, ctx)? {
         bail!(
             BAD_ARGUMENTS,

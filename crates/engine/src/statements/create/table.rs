@@ -5,15 +5,15 @@ use super::super::output::Output;
 use super::clauses::{check_replaced, comment_sql, writable};
 use super::columns::{columns_sql, schema_of};
 use super::{engines, source_storage, stored};
+use crate::column_checks;
 use crate::column_definitions::comment_of;
 use crate::function_table::{self, FunctionTable};
 use crate::query_context::QueryContext;
 use crate::statements::alter::clone_rows;
 use crate::tables::existing;
 use chalet_base::{Result, ensure};
-use chalet_storage::{ColumnSchema, Entry, Table};
+use chalet_storage::{Entry, Table};
 use chalet_syntax::ast::{self, CreateSource};
-use chalet_types::DataType;
 use std::sync::Arc;
 
 pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut Output) -> Result<()> {
@@ -70,7 +70,12 @@ pub(crate) fn table(create: &ast::CreateTable, ctx: &QueryContext, output: &mut 
         }
         _ => with_engine(create, ctx)?,
     };
-    table.schema().columns.iter().filter(|column| !column.is_virtual).try_for_each(check_usable)?;
+    table
+        .schema()
+        .columns
+        .iter()
+        .filter(|column| !column.is_virtual)
+        .try_for_each(column_checks::check_usable)?;
     let kind = if create.temporary { "TEMPORARY TABLE" } else { "TABLE" };
     let copied = comment_of_source(create, ctx);
     let written = create.comment.as_deref().or(copied.as_deref().map(str::as_bytes));
@@ -105,22 +110,6 @@ fn check_columns(create: &ast::CreateTable, ctx: &QueryContext) -> Result<()> {
         Some(CreateSource::Table { .. }) => source_storage::check(create, ctx),
         Some(CreateSource::Function(_)) | None => Ok(()),
     }
-}
-
-/// Fails for a type without values.
-pub(crate) fn check_usable(column: &ColumnSchema) -> Result<()> {
-    let mut inner = column.ty.bare();
-    while let DataType::Array(next) = inner {
-        inner = next.bare();
-    }
-    ensure!(
-        *inner != DataType::Nothing,
-        DATA_TYPE_CANNOT_BE_USED_IN_TABLES,
-        "Data type {} of column '{}' cannot be used in tables",
-        column.ty,
-        column.name
-    );
-    Ok(())
 }
 
 /// The comment of the table that the new one is made after.

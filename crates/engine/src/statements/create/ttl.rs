@@ -3,8 +3,8 @@
 use super::merge_tree::{changing_part, reads};
 use crate::merge_tree::ttl;
 use crate::query_context::QueryContext;
-use crate::stored_columns::bind_stored;
-use chalet_base::{Result, bail, ensure};
+use crate::stored_columns::{bind_stored, check_rows_stay};
+use chalet_base::{Result, bail, ensure, err};
 use chalet_storage::TableSchema;
 use chalet_storage::merge_tree::TableKeys;
 use chalet_syntax::ast::{self, ExprKind, TtlAction};
@@ -23,6 +23,7 @@ pub(crate) fn check(keys: &TableKeys, schema: &TableSchema, ctx: &QueryContext) 
         if let Some(wanted) = &rule.where_ {
             check_subqueries(wanted)?;
             bind_stored([&*wanted.to_string()], schema, ctx)?;
+            check_rows("TTL WHERE", wanted)?;
         }
         match &rule.action {
             TtlAction::Delete => deletes_all += usize::from(rule.where_.is_none()),
@@ -76,8 +77,10 @@ pub(crate) fn check_places(keys: &TableKeys) -> Result<()> {
 }
 
 fn check_expression(text: &str, schema: &TableSchema, ctx: &QueryContext) -> Result<()> {
-    check_subqueries(&chalet_syntax::parse_expression(text)?)?;
+    let written = chalet_syntax::parse_expression(text)?;
+    check_subqueries(&written)?;
     let bound = bind_stored([text], schema, ctx)?.1.swap_remove(0);
+    check_rows("TTL", &written)?;
     let is_allowed = ctx.state.settings.flag("allow_suspicious_ttl_expressions") == Some(true);
     if !is_allowed {
         ensure!(
@@ -103,6 +106,15 @@ fn check_expression(text: &str, schema: &TableSchema, ctx: &QueryContext) -> Res
         bound.ty()
     );
     Ok(())
+}
+
+fn check_rows(what: &str, written: &ast::Expr) -> Result<()> {
+    check_rows_stay(written, || {
+        err!(
+            BAD_TTL_EXPRESSION,
+            "{what} expression cannot contain arrayJoin, because it changes the number of rows"
+        )
+    })
 }
 
 /// A merge has no session, and so no tables to read.

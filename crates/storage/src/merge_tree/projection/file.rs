@@ -7,7 +7,7 @@
 
 use super::super::change::{decode_rows, encode_rows};
 use super::super::checksums::Checksums;
-use super::super::columns::put_text;
+use super::super::columns::{KeptBlocks, put_text};
 use super::super::part::{Part, PartData, PartInfo};
 use super::super::skip_index::Of;
 use super::ProjectionDefinition;
@@ -140,6 +140,13 @@ fn decode(
         }
         other => bail!(INCORRECT_DATA, "Rows of a projection of an unknown kind: {other}"),
     };
-    let info = PartInfo { rows, bytes, raw_bytes, columns: columns.number, ..parent.clone() };
+    let info = PartInfo {
+        rows,
+        bytes,
+        raw_bytes,
+        columns: columns.number,
+        blocks: KeptBlocks::default(),
+        ..parent.clone()
+    };
     Ok(Arc::new(Part::of_projection(info, columns, data, Some(folder.clone()), projection.sorted_by)))
 }

@@ -1,5 +1,6 @@
 //! Making the rows that a part has of a projection.
 
+use super::super::columns::KeptBlocks;
 use super::super::part::{Part, PartInfo};
 use super::super::parts::Parts;
 use super::super::rows_writer::{RowsWriter, WrittenRows};
@@ -44,7 +45,14 @@ impl ProjectionWriter {
     pub fn into_part(self) -> Result<Arc<Part>> {
         let WrittenRows { data, rows, bytes, raw_bytes, .. } = self.rows.finish()?;
         let columns = self.projection.definition.columns.clone();
-        let info = PartInfo { rows, bytes, raw_bytes, columns: columns.number, ..self.part.info.clone() };
+        let info = PartInfo {
+            rows,
+            bytes,
+            raw_bytes,
+            columns: columns.number,
+            blocks: KeptBlocks::default(),
+            ..self.part.info.clone()
+        };
         Ok(Arc::new(Part::of_projection(info, columns, data, self.folder, self.projection.sorted_by)))
     }
 
