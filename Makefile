@@ -15,6 +15,8 @@ MATURIN := maturin==1.16.0
 NEED := PYTHON="$(PYTHON)" tools/need
 # Seconds that each fuzz target runs.
 FUZZ_SECONDS ?= 600
+# Processes that run the Python tests.
+WORKERS ?= 2
 # What `make bench` reads.
 ROWS ?= 1000000
 FILES ?= 10
@@ -62,7 +64,7 @@ test-sql: ## tests/sql in every mode
 .PHONY: test-python
 test-python: .venv-test/ready wheel-checked ## tests/python against the installed wheel, built with checks
 	@tools/install-wheel .venv-test dist/checked
-	.venv-test/bin/python -m pytest --quiet tests/python
+	.venv-test/bin/python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile tests/python
 
 .PHONY: oracle
 oracle: wheel-checked ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)

@@ -63,7 +63,11 @@ impl Programs {
         let merges = insert.state.settings.flag("optimize_on_insert").unwrap_or(true);
         Ok(Programs {
             keys: KeyProgram::new(&table.definition().keys, &table.schema(), ctx)?,
-            rule: if merges { TableRule::of(table, &table.schema(), MergePurpose::Store, ctx)? } else { None },
+            rule: if merges {
+                TableRule::of(table, &table.schema(), MergePurpose::Store, ctx)?
+            } else {
+                None
+            },
             indexes: skip_indexes::programs_of_insert(table, insert, ctx)?,
             projections: programs(table, ctx)?,
             size: PartSize::of(insert),
