@@ -64,7 +64,7 @@ test-sql: ## tests/sql in every mode
 .PHONY: test-python
 test-python: .venv-test/ready wheel-checked ## tests/python against the installed wheel, built with checks
 	@tools/install-wheel .venv-test dist/checked
-	.venv-test/bin/python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile tests/python
+	.venv-test/bin/python -m pytest --quiet --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder tests/python
 
 .PHONY: oracle
 oracle: wheel-checked ## compare tests/sql with the real kernel, and programs of chDB's pages with chDB (downloads it once)

@@ -13,6 +13,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# These take minutes, and are begun first where several processes run the tests.
+LONG = {"test_too_much_memory.py", "test_large_tables.py", "test_clustered_sorts.py", "test_small_disk.py"}
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.fixture
 def db():
     with chalet.connect() as connection:
