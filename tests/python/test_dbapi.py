@@ -53,7 +53,7 @@ def test_the_tree_of_exceptions():
         ("SELECT toUInt8('x')", "DataError", "CANNOT_PARSE_TEXT"),
         ("SELECT throwIf(1)", "DataError", "FUNCTION_THROW_IF_VALUE_IS_NON_ZERO"),
         ("CREATE TABLE t (x UInt8) ENGINE = Kafka", "DatabaseError", None),
-        ("BACKUP TABLE t TO Disk('a', 'b')", "NotSupportedError", "NOT_IMPLEMENTED"),
+        ("BACKUP TABLE t TO S3('a', 'b', 'c')", "NotSupportedError", "NOT_IMPLEMENTED"),
         ("SELECT CAST('', 'Int8')", "DataError", "ATTEMPT_TO_READ_AFTER_EOF"),
         ("SELECT CAST('b', 'Enum8(\\'a\\' = 1)')", "DataError", "UNKNOWN_ELEMENT_OF_ENUM"),
     ],
