@@ -5,7 +5,7 @@ use crate::query_context::QueryContext;
 use crate::sql_functions::ByName;
 use chalet_base::{Result, bail, ensure};
 use chalet_syntax::ast::{CallStyle, Expr, ExprKind, StatementKind};
-use chalet_syntax::visit::{walk, walk_mut};
+use chalet_syntax::visit::{count_nodes, walk, walk_mut};
 use chalet_syntax::{for_each_kept_expr_mut, substitute};
 
 /// How deep functions may call each other.
@@ -30,6 +30,9 @@ pub(super) fn definition(statement: &StatementKind, ctx: &QueryContext) -> Resul
     });
     Ok(result?.then_some(written))
 }
+
+/// So many nodes an expression has at most, as by default in the kernel (`max_expanded_ast_elements`).
+const MOST_NODES: usize = 500_000;
 
 /// Puts the body in place of a call; whether it is one.
 fn write_out(expr: &mut Expr, functions: &ByName, depth: usize) -> Result<bool> {
@@ -57,6 +60,13 @@ fn write_out(expr: &mut Expr, functions: &ByName, depth: usize) -> Result<bool> 
         let position = function.params.iter().position(|param| param == name)?;
         Some(Expr { alias: None, ..call.args[position].clone() })
     });
+    let n = count_nodes(&body);
+    ensure!(
+        n <= MOST_NODES,
+        TOO_BIG_AST,
+        "AST of {} is too big after it was written out. Maximum: {MOST_NODES}",
+        call.name
+    );
     expr.kind = body.kind;
     Ok(true)
 }
