@@ -13,7 +13,7 @@
 //! - [`call`]: calls: scalar functions, constant folding, lambdas
 //! - [`aggregate_call`]: calls of aggregates
 //! - [`window_call`]: calls OVER a window
-//! - [`in_operator`]: IN and its sets
+//! - [`in_operator`], [`in_elements`]: IN and its sets, and the elements of constant lists
 //! - [`subquery`]: scalar sub-queries and EXISTS
 //! - [`shared`]: sub-queries that are written more than once
 //! - [`shown_type`]: what expressions show in place of their types
@@ -44,6 +44,7 @@ mod expression;
 mod fill;
 mod from;
 mod grouping;
+mod in_elements;
 mod in_operator;
 mod join;
 mod lambda_aliases;
